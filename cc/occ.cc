@@ -194,9 +194,9 @@ Status Occ::commit() {
   writes_.sort_by_address();
   if (!lock_writes()) return give_up();
   // A transaction that waited for a lock has usually read the row before the lock's last holder
-  // changed the row, so the validation usually fails. A failure after the number is drawn leaves a
-  // void record, which takes as long to write as a valid one, and other transactions wait for these
-  // locks meanwhile. So validate now, before the number is drawn.
+  // changed the row, so the validation usually fails. If it fails after the number is drawn, it
+  // leaves a void record, which takes as long to write as a valid record. Meanwhile other
+  // transactions wait for these locks. So validate now, before the number is drawn.
   if (waited_ && log_.failure_leaves_a_hole() && !validate()) return give_up();
   if (!writes_.changes_anything()) {
     if (!validate()) return give_up();

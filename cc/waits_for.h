@@ -9,9 +9,9 @@
 // list. Any worker reads them. Accesses to edges are seq_cst, accesses to lists are relaxed. A walk
 // looks only at workers whose numbers are below a bound. A worker that waits for the first time
 // raises this bound (seq_cst) before it stores its edge. A worker adds a lock to its list after it
-// has got the lock, and before it stores an edge, so a worker that sees the edge sees the list.
+// has got the lock, and before it stores an edge. So a worker that sees the edge sees the list.
 // Consider the transactions that close a cycle together. None of them gives a lock back before one
-// of them aborts. The stores of their edges have one order, and the transaction that stores last
+// of them aborts. The stores of their edges have one order. The transaction whose store is the last
 // sees the edges, and hence the lists, of all the others. So at least one transaction finds the
 // cycle.
 //
@@ -123,7 +123,7 @@ class WaitsFor {
     }
     return false;
   }
-  // Adds the waiting holders of the edge's lock. If the edge names a worker, adds at most this one.
+  // Adds the waiting holders of the edge's lock. If the edge names a worker, adds no other worker.
   void add_holders(uint64_t edge, Walk* walk) const {
     if (edge == 0) return;
     const uint64_t writer = edge >> kWriterShift;

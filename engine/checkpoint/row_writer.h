@@ -51,7 +51,7 @@ class RowWriter {
   std::string write(Database& database, const TableParts& parts);
   static constexpr const char* kAbandoned = "abandoned";
 
-  // Returns the manifest's entry for the file. sequence() returns its largest sequence number.
+  // Returns the file's entry in the manifest. sequence() is the file's largest sequence number.
   const CheckpointFile& file() const { return file_; }
   uint64_t sequence() const { return sequence_; }
 

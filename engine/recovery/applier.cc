@@ -38,8 +38,8 @@ void Applier::apply(const BodiesToApply& ready, Arena& arena) {
 }
 
 void Applier::apply(const BodiesToApply::Body& body, Arena& arena) {
-  // A number above the largest sequence number would set the lock bit of the rows' version words,
-  // and the next thread that locks such a row would wait for ever.
+  // A number above the largest sequence number would set the lock bit of the rows' version words.
+  // Then the next thread that locks such a row would wait for ever.
   if (!Version::is_sequence(body.sequence)) {
     fail(kContradiction);
     return;

@@ -34,7 +34,7 @@ struct EndedTransactions {
 };
 using TypeCounts = EndedTransactions<uint64_t>;
 
-// Measurements that workers make and a run adds up. Each needs a member and a line in visit().
+// Measurements that workers make and a run adds up. Each field has a line in visit().
 //
 // In a worker, `Number` is Counter and `Latencies` is Histogram: one thread writes, and other
 // threads may read. In a sum over all workers, the two are uint64_t and HistogramSum.

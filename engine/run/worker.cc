@@ -87,8 +87,8 @@ void Worker::enter_phase(Phase phase) {
   measured_ = control_.window.has_begun();
 }
 
-// Returns the intended start of the next transaction, in ticks, even if this time is past, because
-// a late start counts as latency in an open loop. Returns 0 if the phase changed during the wait.
+// Returns the intended start of the next transaction, in ticks. This time may be past: in an open
+// loop the delay counts as latency. Returns 0 if the phase changed during the wait.
 uint64_t Worker::wait_for_arrival() {
   // The usual delay of a wake-up by the kernel. The worker spins through shorter waits.
   constexpr double kSleepLatenessNs = 80'000;

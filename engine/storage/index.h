@@ -125,8 +125,8 @@ struct Posting : Keyed {
 };
 
 // The leaf in which a transaction last found or inserted an entry of an ordered index. The index
-// looks there first. A finger is valid within one transaction, even if the leaf has been split or
-// removed, because the leaf's memory is not used again before the transaction ends (reclaimer.h).
+// looks there first. A finger is valid within one transaction, even if the leaf was split or
+// removed: the leaf's memory is not used again before the transaction ends (reclaimer.h).
 struct Finger {
   const Index* index = nullptr;
   IndexNode* leaf = nullptr;
@@ -182,8 +182,8 @@ class Index {
   virtual void recycle(const Retired&, const Arena&) { LJ_ASSERT(removes()); }
 
   // Visits part `part` of `parts`. Each entry is in exactly one part. Later parts of an ordered
-  // index have larger keys. No thread may insert during the visit, except into a hash index. The
-  // visit then misses no entry that was present when it began.
+  // index have larger keys. No thread may insert into an ordered index during the visit. A visit of
+  // a hash index misses no entry that was present when the visit began.
   virtual void for_each(uint32_t part, uint32_t parts, FunctionRef<void(Keyed*)> visit) = 0;
   // Visits every entry, in key order if ordered(). No thread may insert during the visit.
   void for_each(FunctionRef<void(Keyed*)> visit) { for_each(0, 1, visit); }

@@ -78,8 +78,8 @@ DeviceFile::~DeviceFile() {
   if (grower_.joinable()) grower_.join();
 }
 
-// Makes the file `bytes` long. Keeps the bytes of a recycled file: they are a log until the header
-// is written, and this run may still be refused.
+// Makes the file `bytes` long. Keeps the bytes of a recycled file: they are the earlier log until
+// the new header is written, and this run may still be refused.
 void DeviceFile::preallocate(uint64_t bytes) {
   int error = 0;
   if (segments_.bytes != 0) {
@@ -197,7 +197,7 @@ DeviceFile::Piece DeviceFile::first_piece(uint64_t offset, std::span<const std::
     hold(file, path);
   }
   piece.file = at->second;
-  // A write under way keeps its file open.
+  // This closes no file with a write under way, because the write's piece owns the file, too.
   if (const auto oldest = open_.begin(); open_.size() > kMostOpen && oldest != at) {
     open_.erase(oldest);
   }

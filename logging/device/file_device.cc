@@ -44,7 +44,7 @@ namespace {
 constexpr uint32_t kLeastEntries = 4;
 constexpr uint32_t kBlockBytes = 4096;
 
-// Makes the device find io_uring forbidden if it is 1.
+// Makes the device find io_uring forbidden if this value is 1.
 const platform::TestValue no_io_uring("no_io_uring");
 
 // The functions that both forms of the device share.

@@ -6,7 +6,7 @@
 namespace logjam {
 namespace {
 
-// Makes the device sync nothing if it is 1, so that tests can show that they notice lost writes.
+// Makes the device sync nothing if this is 1. So tests can show that they notice lost writes.
 const platform::TestValue skips_syncs("device_skips_syncs");
 
 class SyncDevice final : public Device {

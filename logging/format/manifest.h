@@ -35,7 +35,7 @@ struct ManifestRun {
   uint32_t ordinal() const { return header.ordinal; }
 };
 
-// Says whether a run kept a history (proof/history/history_files.h). It outlasts the run's log.
+// Says whether a run kept a history (proof/history/history_files.h), also when its log is gone.
 struct ManifestLife {
   uint32_t ordinal = 1;
   uint64_t run = 0;

@@ -162,8 +162,8 @@ void StreamState::start_on(StripedDevices::Member& member, uint64_t goal, bool m
 }
 
 // Returns the goal of a write that begins on `member`. The next write on a device waits for a write
-// that ends inside a block (StripedDevices). So if several writes may be under way, and this write
-// is long, the goal is a block's end, and the next write gets the last, partly filled block.
+// that ends inside a block (StripedDevices). So if several writes may be under way, the goal of a
+// long write is a block's end. The next write then gets the last, partly filled block.
 uint64_t StreamState::goal_of(const Progress& filled, const StripedDevices::Member& member,
                               Flush flush) {
   const uint64_t begin = pacer_ == nullptr ? 0 : platform::ticks();

@@ -237,9 +237,9 @@ class SpeculativeTransaction final : public Transaction {
 constexpr uint32_t kQueue = 0;  // the reclaimer's only queue
 
 // One thread of a replay of commands. It executes a command before the command's turn, waits for
-// the turn, and commits. If the commit is refused, because an earlier command has overwritten a row
-// that the execution had read, the thread executes the command again at the command's turn. After
-// two such attempts the thread gets the database to itself. Then a failure is an error.
+// the turn, and commits. The commit is refused if an earlier command has overwritten a row that the
+// execution had read. Then the thread executes the command again, at the command's turn. After two
+// such attempts the thread gets the database to itself. Then a failure is an error.
 //
 // run() runs on a thread of its own. Call the other functions before or after it.
 class Replayer {

@@ -1,6 +1,6 @@
 // Delegated buffer release (Aether, section 5.2, Alg. 5, A.6). A thread that has filled its region
-// leaves the release of this region to the thread that releases the region before, if that earlier
-// region is not released yet.
+// looks whether the preceding region is released. If not, the thread leaves the release of its own
+// region to the thread that will release the preceding region.
 //
 // The queue holds a node for each acquired region, in LSN order. The paper links the nodes, as an
 // MCS lock does. Here the nodes lie in a ring, and a node's successor is the next node of the ring,

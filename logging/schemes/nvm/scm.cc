@@ -18,8 +18,8 @@
 // Bytes of an earlier run stay in the holes of a recycled file. These bytes fail their checks,
 // because the run seeds the checksums, and one run uses each position once.
 //
-// Protocol. A thread fences and then raises durable_ (release) when it has filled a hole, has
-// replaced a stale bound, or needs to know how far the log is filled. If several threads do so, the
+// Protocol. When a thread has filled a hole, has replaced a stale bound, or needs to know how far
+// the log is filled, it fences, and then raises durable_ (release). If several threads do so, the
 // last of them sees the stores of all. A thread that has raised durable_ wakes the waiters.
 #include <cstring>
 

@@ -28,9 +28,9 @@
 // used, so are all records of the transaction, which lie earlier in the same file (R2). The last
 // writer has the largest LSN (R3). With --ack=unsafe, all records are used.
 //
-// Idle workers (R5). A thread that flushes, or waits for, an idle worker's file finds that the
-// file's last LSN is below the counter's value, and writes a watermark of this value into the file.
-// If one worker of N is busy, every acknowledgement costs N writes. This is the price of R1 here.
+// Idle workers (R5). A thread flushes, or waits for, an idle worker's file. If the file's last LSN
+// is below the counter's value, the thread writes a watermark of this value into the file. If one
+// worker of N is busy, every acknowledgement costs N writes. This is the price of R1 here.
 //
 // Protocol. private_buffer.h proves how a watermark gets into an idle worker's buffer. `recorded`
 // is raised (release) to an LSN after the LSN's durable sequence was recorded.
