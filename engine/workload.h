@@ -193,7 +193,7 @@ struct WorkloadInfo {
   bool keeps_history = false;
   // Whether the clients define command() and take(), so that a run may log commands.
   bool has_commands = false;
-  // The registration's source file. The workload owns each flag that a file of its folder defines.
+  // The registration's source file. The workload owns all flags that its folder defines.
   std::string_view file = {};
 };
 

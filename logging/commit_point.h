@@ -23,7 +23,7 @@ struct Dependencies {
   // is none, or if sequence numbers do not contain the stream (LogTraits::stream_bits).
   uint64_t max_foreign = 0;
   // The LSN vector of the rows read and overwritten (row_vectors.h), by stream; null if no vector
-  // was gathered. If the transaction commits, reserve() makes this vector the transaction's own.
+  // was gathered. If the transaction commits, reserve() turns this vector into the transaction's.
   uint64_t* vector = nullptr;
   bool reads = false;   // false only if the transaction wrote without reading anything
   bool commits = true;  // false: a later record commits the transaction (kPart)

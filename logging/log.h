@@ -25,7 +25,7 @@ struct LogOptions {
   std::optional<SyncMethod> sync = SyncMethod::kDsync;
   uint64_t preallocate_bytes = 0;  // --log_prealloc_mb, per stream
   uint32_t io_depth = 1;           // --io_depth, per file
-  // The length of a segment file, if the device has segments; 0: segment_bytes_for().
+  // The length of a segment file, if the device has segments. If 0, segment_bytes_for() chooses it.
   uint64_t segment_bytes = 0;
   uint64_t seed = 1;
   uint64_t record_bytes = 0;  // the length of the largest record that the run writes

@@ -252,7 +252,7 @@ void Worker::back_off(uint32_t attempt) {
   for (uint64_t left = random_.next() & ((uint64_t{2} << attempt) - 1); left > 0; --left) {
     platform::pause();
   }
-  // With more workers than cores, the worker that holds the lock may be waiting for this core.
+  // With more workers than cores, the lock's holder may be waiting for the core of this worker.
   if (attempt >= 3) platform::yield();
 }
 

@@ -110,8 +110,8 @@ bool Tree<Order, kLeafCapacity, kInnerCapacity>::remove_empty_leaf(Rank rank,
 }
 
 // Latches the leaf's ancestors up to `*top`, the lowest ancestor with another child. The ancestors
-// below `*top` go to `chain`. `*child` is the leaf's position below `*top`. Returns false if the
-// leaf or its right neighbour is not posted yet.
+// below `*top` go to `chain`. The leaf lies below the child of `*top` at position `*child`. Returns
+// false if the leaf or its right neighbour is not posted yet.
 template <class Order, uint32_t kLeafCapacity, uint32_t kInnerCapacity>
 bool Tree<Order, kLeafCapacity, kInnerCapacity>::latch_ancestors(LeafNode& leaf, HeldLatches& held,
                                                                  std::vector<InnerNode*>& chain,

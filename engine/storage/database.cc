@@ -21,7 +21,7 @@ uint64_t tuple_bytes(uint32_t row_bytes) {
 }
 
 // Returns the alignment of a tuple. A tuple that fits into a cache line must not straddle two
-// lines. A longer tuple starts on a line where that wastes little.
+// lines. A longer tuple starts at the begin of a line if this wastes little memory.
 size_t alignment_of(size_t bytes) {
   if (bytes <= kLine) return std::bit_ceil(bytes);
   const size_t waste = (kLine - bytes % kLine) % kLine;

@@ -64,12 +64,12 @@ class Table {
     primary_->prefetch(keys, sizeof(Tuple) + bytes);
   }
 
-  // Returns an absent tuple with sequence number 0, which is in no index yet.
+  // Returns a new absent tuple with sequence number 0. The tuple is in no index yet.
   Tuple* new_tuple(Key key, Arena& arena);
   // Frees a new tuple that did not enter the index.
   void free(Tuple* tuple, Arena& arena);
   static Tuple* tuple_of(Keyed* primary_entry) { return static_cast<Tuple*>(primary_entry); }
-  // Returns a posting of `tuple` for `row`, which is in no index yet.
+  // Returns a new posting of `tuple` for `row`. The posting is in no index yet.
   Posting* new_posting(size_t secondary, const Tuple& tuple, const std::byte* row,
                        Arena& arena) const;
 

@@ -63,8 +63,8 @@ struct DeviceTraits {
   bool keeps = true;          // a recovery can read the bytes
   bool is_memory = false;     // has memory(), which schemes marked `in_place` need
   bool has_segments = false;  // divides a preallocated file into segment files
-  // Flushes nothing, as in the papers' tests of the log buffer alone: no daemon and no polls.
-  // A full ring drops its bytes. No thread waits for a commit, which might never be durable.
+  // Flushes nothing, as in the papers' tests of the log buffer alone: no daemon and no polls. A
+  // full ring drops its bytes. No thread waits for a commit, which might never be durable.
   bool discards = false;
   // A write is finished when start() returns. (`faulty` may finish later.)
   bool at_once = false;

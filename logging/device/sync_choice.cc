@@ -21,7 +21,7 @@ constexpr uint64_t kGroupBytes = uint64_t{16} << 10;  // a usual group of commit
 constexpr uint64_t kFileBytes = uint64_t{1} << 20;
 constexpr uint64_t kMostNs = 300'000'000;
 // The measurement ends when one method was faster in 16 rounds more than the other method. If both
-// are equally fast, the first 16 rounds say so once in 32 768 times.
+// are equally fast, one of them wins all of the first 16 rounds only once in 32 768 times.
 constexpr int kClearLead = 16;
 constexpr uint64_t kMostFileBytes = 4096;
 

@@ -114,7 +114,7 @@ struct Stripes {
     return devices == 1 ? ~uint64_t{0} : position - position % bytes + bytes;
   }
   uint64_t first(uint32_t device) const { return device * bytes; }
-  // Returns the stream position at which a device goes on after its last byte before `end`.
+  // Returns the stream position of the device's first byte that does not lie before `end`.
   uint64_t next(uint64_t end) const {
     return devices == 1 || end % bytes != 0 ? end : end + (devices - 1) * bytes;
   }

@@ -177,7 +177,7 @@ bool remove_abandoned_run(const std::string& path, uint64_t log) {
     if (names == std::vector<std::string>{"id.new"}) platform::files().remove(path + "/id.new");
   } else {
     // A header is written after the run is in the manifest. So if a header names this log, the
-    // manifest without the run is an old one, and the directory must stay.
+    // manifest without the run is old, and the directory must stay.
     if (!log_file_of(log, path).empty()) return false;
     for (const std::string& name : names) {
       if (name.starts_with("stream-")) platform::files().remove(path + "/" + name);

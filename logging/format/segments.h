@@ -59,8 +59,8 @@ class SegmentedFile {
   // string. No crash explains this loss.
   const std::string& why_lost() const { return why_lost_; }
 
-  // Reads up to `count` bytes from offset `from` on. Returns the number of bytes read, less than
-  // `count` only at bytes() or if the files have shrunk. Reads lost bytes as zeros. Fails on a read
+  // Reads up to `count` bytes from offset `from` on. Reads lost bytes as zeros. Returns how many
+  // bytes it read: less than `count` only at bytes() or if the files have shrunk. Fails on an
   // error.
   uint64_t read(std::byte* to, uint64_t from, uint64_t count);
   // Asks the kernel to read ahead, up to the end of the segment of `from`.

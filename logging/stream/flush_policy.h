@@ -59,8 +59,7 @@ struct FlushPolicy {
 
   // Call the next two functions if there are filled bytes that no flush covers yet. If the policy
   // is immediate, `since` is the start of the last write. Otherwise `since` is the time of the
-  // oldest publish of these bytes, or kLongAgo if T is over. If there is no such time, `since` is
-  // 0.
+  // oldest publish of these bytes, kLongAgo if T is over, or 0 if there is no such time.
 
   // Returns how many ticks after `now` the gap or T will be over; 0 if it is over already.
   uint64_t ticks_until_asked(uint64_t since, uint64_t now) const {

@@ -51,7 +51,7 @@ class Stream {
   // Waits until the ring has space for a hole that ends at `end`. Returns the ticks that it waited.
   uint64_t wait_for_space(uint64_t end) { return ring().fits(end) ? 0 : sleep_for_space(end); }
   // Locks `latch`, which guards `offset`, when the ring has space for `bytes` from `offset` on.
-  // Returns the ticks that it waited for space, without the latch, which a flush may need.
+  // Waits for space without the latch, because a flush may need it. Returns the ticks of the wait.
   template <class Latch>
   uint64_t lock_with_space(Latch& latch, const uint64_t& offset, uint64_t bytes) LJ_ACQUIRE(latch) {
     uint64_t waited = 0;
@@ -64,8 +64,8 @@ class Stream {
     }
     return waited;
   }
-  // Wakes the daemon, or a waiter to lead, if one waits for filled() to advance. Call it after
-  // filled() may have advanced. `commits` says whether the publish counts for --flush=txns.
+  // Wakes the daemon, or a waiter to lead, if the daemon or a waiter waits for filled() to advance.
+  // Call it after filled() may have advanced. `commits`: the publish counts for --flush=txns.
   void on_publish(bool commits);
   // Wakes the same threads as on_publish(), because commits in other streams wait for this stream.
   // If this stream has nothing to write yet, its next write does not wait for the flush timeout.

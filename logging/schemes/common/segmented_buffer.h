@@ -23,7 +23,7 @@ struct Numbers {
   uint32_t bits = 0;
   uint64_t name = 0;  // below 2^bits
 
-  // Returns a number of the buffer above `above`, which may be a number of another buffer.
+  // Returns the buffer's first number above `above`, which may be a number of another buffer.
   uint64_t after(uint64_t above) const { return (above | ((uint64_t{1} << bits) - 1)) + 1 + name; }
 };
 

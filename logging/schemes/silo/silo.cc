@@ -61,7 +61,7 @@ class Silo final : public WatermarkScheme, private EarlyNumbers {
   void abandon(uint32_t worker) override {
     tids_.abandon(worker);
     platform::full_fence();
-    // The flusher may have gone to sleep because this worker held up its watermark.
+    // This worker may have held up the watermark of its flusher, which then may have gone to sleep.
     if (watermark_due(home(worker))) notify_flusher(home(worker));
   }
 

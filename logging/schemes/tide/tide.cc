@@ -109,8 +109,7 @@ class Tide final : public WatermarkScheme {
     return logs_[index]->chunks.filled();
   }
 
-  // Passes the chunks that were handed over. If `closes`, passes also the chunks that workers still
-  // have.
+  // Passes the chunks that were handed over and, if `closes`, the chunks that workers still have.
   void pass(uint32_t index, bool closes) {
     StreamLog& log = *logs_[index];
     uint64_t last = 0;  // the largest number of a record that was passed
