@@ -19,7 +19,7 @@ namespace logjam {
 
 // Logs the transactions of one worker, which owns the object. For a commit, call begin(), reserve()
 // and finish(). A protocol that validates calls before_validation() in place of reserve(). If the
-// validation succeeds, it calls after_validation() and finish(), otherwise validation_failed().
+// validation succeeds, call after_validation() and finish(), otherwise validation_failed().
 //
 // reserve() encodes the writes of the transaction before it reserves the hole. finish() seals the
 // record and copies it into the hole (logging/format/record_writer.h).

@@ -284,9 +284,9 @@ bool TwoPhaseLocking<policy>::wait_for(RowLock::Word& word, Wants wants, AbortRe
       continue;
     }
     if (waits_for_itself(word, seen)) break;
-    // Without early lock release, the holder may be parked until its worker acknowledges it. The
-    // holder's worker may be this worker, or may be waiting for this worker. So this worker
-    // acknowledges its durable transactions before it sleeps.
+    // Without early lock release, the lock's holder may be parked until the holder's worker
+    // acknowledges it. That worker may be this worker, or may be waiting for this worker. So this
+    // worker acknowledges its durable transactions before it sleeps.
     if (context_.acknowledge_durable) context_.acknowledge_durable();
     lock.sleep(parker, seen);
   }

@@ -94,8 +94,8 @@ class Client {
   virtual std::span<const std::byte> command() { return {}; }
   // Chooses the transaction with this logged `input`, in place of next(). Returns false if `input`
   // is no input of that type. The writes of execute() must follow from `input` and from the rows
-  // that it reads. A replay may execute the transaction before an earlier transaction. The later
-  // transaction's read of a row that the earlier one inserts then returns kAbort.
+  // that it reads. A replay may execute the transaction before an earlier transaction. Then a read
+  // of a row that the earlier transaction inserts returns kAbort.
   virtual bool take(uint32_t type, std::span<const std::byte> input) {
     (void)type;
     (void)input;

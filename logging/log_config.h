@@ -25,8 +25,8 @@ struct LogTraits {
   // reserved record must not count as safe before that record is durable.
   bool fills_after_unlock = false;
   // If true, records hold commands (logging/format/record.h) instead of values. Recovery executes
-  // the commands in log order. So the log order must be the serialization order, also of a
-  // transaction that reads a row and the transaction that overwrites the row.
+  // the commands in log order. So the log order must be the serialization order, also for a
+  // transaction that reads a row and the transaction that overwrites this row.
   bool commands = false;
   // If false, nothing is logged, and commits are durable at once by definition (scheme `none`).
   bool logs = true;

@@ -55,10 +55,10 @@ struct RecoveredChain {
 // Recovers from the best start of `chain` whose checkpoint can be used.
 RecoveredChain recover_chain(const LogChain& chain, const ChainOptions& options);
 
-// Gives every tuple the sequence number 0, because each run numbers its transactions from the
-// start. Removes absent tuples where that is possible (Table::reclaims()), so that a table in which
-// rows are inserted and erased does not grow with every restart. No transaction of the next run
-// depends on an erase of this run. No other thread uses `database`.
+// Gives every tuple the sequence number 0, because each run begins to number its transactions anew.
+// Removes absent tuples where that is possible (Table::reclaims()), so that a table in which rows
+// are inserted and erased does not grow with every restart. No transaction of the next run depends
+// on an erase of this run. No other thread uses `database`.
 void reset_versions(Database& database, uint32_t threads);
 
 // Makes the recovered part of the log durable, because the next run or checkpoint builds on it.

@@ -171,8 +171,8 @@ class Index {
 
   // Returns whether the index implements remove() and recycle().
   virtual bool removes() const { return false; }
-  // Removes `entry` (null: none), the entry of `key`, and then the node that covers the key, if
-  // that node is empty. No other thread removes this entry. Appends the removed nodes to `retired`.
+  // Removes `entry` (the entry of `key`, or null), and then the node that covers the key, if that
+  // node is empty. No other thread removes this entry. Appends the removed nodes to `retired`.
   // Returns false if the node cannot be removed yet: call remove() again later, with a null entry.
   virtual bool remove(Key, Keyed*, std::vector<Retired>*) {
     LJ_ASSERT(removes());

@@ -1,11 +1,11 @@
 // The sync method of a log directory, if --sync=auto leaves the choice to the log.
 //
-// Disks differ: with the same writes, one disk does more syncs a second by RWF_DSYNC, another by
-// fdatasync(). So the first log on a directory times both, and the directory remembers the faster
-// one in the file `sync-method`. fsync() is not tried: it does all that fdatasync() does, and more.
+// Disks differ: one disk does more syncs per second by RWF_DSYNC, another disk by fdatasync(). So
+// the first log on a directory times both methods. The directory remembers the faster method in the
+// file `sync-method`. fsync() is not tried: it does all that fdatasync() does, and more.
 //
-// Other programs may write into the directory. A line that this class never writes causes a new
-// measurement, so no line can choose an unsafe method. The caller holds the directory.
+// Other programs may write into the directory. A line of the file that this class never writes causes a
+// new measurement, so no line can choose an unsafe method. The caller holds the directory.
 #pragma once
 
 #include <string>

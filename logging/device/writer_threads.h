@@ -5,8 +5,9 @@
 // kFull (acquire), writes and syncs the pieces, and stores kDone (release). The thread with the
 // latch loads kDone (acquire), and makes the slot free again. So the bytes are durable when
 // finished() says so, and one thread at a time uses the pieces. Each write has its own sync, which
-// begins after the write. Two event counts lose no wake-up: a slot's `begin` for kFull and
-// `closing_`, and `done_` for kDone. Any thread may call wait(), which only loads the states.
+// begins after the write. No wake-up is lost, because all waits are on event counts: a slot's
+// `begin` counts kFull and `closing_`, `done_` counts kDone. Any thread may call wait(), which only
+// loads the states.
 #pragma once
 
 #include <cstdint>

@@ -59,9 +59,8 @@ class SegmentedFile {
   // string. No crash explains this loss.
   const std::string& why_lost() const { return why_lost_; }
 
-  // Reads up to `count` bytes from offset `from` on. Reads lost bytes as zeros. Returns how many
-  // bytes it read: less than `count` only at bytes() or if the files have shrunk. Fails on an
-  // error.
+  // Reads up to `count` bytes from offset `from` on, and lost bytes as zeros. Returns how many it
+  // read: less than `count` only at bytes() or if the files have shrunk. Fails on a read error.
   uint64_t read(std::byte* to, uint64_t from, uint64_t count);
   // Asks the kernel to read ahead, up to the end of the segment of `from`.
   void will_need(uint64_t from, uint64_t count);

@@ -1,6 +1,6 @@
 // Where a stream is at home: the socket and the NUMA node of the workers that write to it. Its ring
 // lies there, and its flusher runs there. A stream that is written from several sockets is at home
-// on no socket, and its ring is interleaved over their nodes.
+// on no socket, and its ring is interleaved over the nodes of these sockets.
 #pragma once
 
 #include <cstdint>

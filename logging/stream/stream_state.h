@@ -81,7 +81,7 @@ class StreamState {
   uint64_t durable() const { return durable_.load(platform::memory_order_acquire); }
   bool idle() const { return devices_.under_way() == 0 && durable() == owner_.filled(index_); }
 
-  // Returns how far the ring is filled. Loads the commits first. A publisher counts its commit
+  // Returns how far the ring is filled. Loads the commits first: a publisher counts its commit
   // after it has advanced filled(). So all counted commits lie before the position, or after a
   // hole.
   Progress look() const {

@@ -193,8 +193,8 @@ class ReplayLog final : public LogScheme {
 };
 
 // The transaction of an attempt before the command's turn. It aborts if a row is missing, or if an
-// insert finds a row, because an earlier command may insert or erase this row later. A client that
-// saw a missing or unexpected row might end the process.
+// insert finds a row, because an earlier command of the log may still insert or erase this row. A
+// client that saw a missing or unexpected row might end the process.
 class SpeculativeTransaction final : public Transaction {
  public:
   explicit SpeculativeTransaction(Transaction& txn) : txn_(txn) {}

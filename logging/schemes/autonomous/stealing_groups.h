@@ -3,8 +3,8 @@
 // Protocol. One thread at a time calls take_all() and append(), which share `turn_` and a slot.
 //
 // No thread goes to sleep while records wait to be moved. unwritten() counts records as soon as
-// they are handed over, and filled() includes a piece as soon as it is closed. Only afterwards does
-// the worker's publish look for sleepers, or the worker wait for room and wake the flusher.
+// they are handed over, and filled() includes a piece as soon as it is closed. Only after that, the
+// worker looks for sleepers in its publish, or waits for room and wakes the flusher.
 #pragma once
 
 #include <bit>
