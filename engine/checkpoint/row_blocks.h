@@ -25,7 +25,7 @@ struct BlockHeader {
   uint32_t bytes;  // of the block, this header included
   uint32_t tuples;
   uint16_t table;
-  uint16_t part;    // the file's part of the tables
+  uint16_t part;    // the file has part `part` of each table
   uint32_t unused;  // 0
 };
 static_assert(sizeof(BlockHeader) == 24);

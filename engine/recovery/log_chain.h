@@ -24,7 +24,7 @@ struct LogChain {
   bool lost = false;                     // `error` says that the log is damaged
   std::string damage;                    // damage of the manifest in one sentence, or empty
   std::vector<std::string> notes;        // a sentence for each checkpoint that cannot be used
-  std::vector<RecoveryStart> starts;     // the best one first
+  std::vector<RecoveryStart> starts;     // the best start first
   std::vector<std::string> directories;  // in the log's order
   Manifest manifest;
   // The ordinal and the flags of the last run that counts, or else of the newest checkpoint.

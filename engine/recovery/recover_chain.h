@@ -38,7 +38,7 @@ struct RecoveredRun {
 struct RecoveredChain {
   std::unique_ptr<Workload> workload;
   std::unique_ptr<Database> database;
-  std::optional<Checkpoint> checkpoint;  // from which the database was recovered
+  std::optional<Checkpoint> checkpoint;  // the database was recovered from it
   LoadResult loaded;                     // the result of loading the checkpoint
   double load_seconds = 0;               // of loading the checkpoint, or the initial rows
   std::vector<RecoveredRun> runs;

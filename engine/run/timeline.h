@@ -78,7 +78,7 @@ class Timeline {
   Totals last_ LJ_GUARDED_BY(mutex_);
 
   platform::atomic<bool> ending_{false};
-  platform::Parker parker_;  // the sampler thread's
+  platform::Parker parker_;  // the sampler thread sleeps here
   platform::thread sampler_;
 };
 

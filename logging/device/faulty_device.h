@@ -75,7 +75,7 @@ class FaultyDevice final : public Device, private PersistentMemory {
   std::span<const std::byte> unsynced(const Write& write) LJ_REQUIRES(mutex_);
 
   std::unique_ptr<Device> inner_;
-  const bool syncs_;  // by DeviceOptions::sync_method
+  const bool syncs_;  // whether DeviceOptions::sync_method syncs
   const uint32_t depth_;
   const std::string path_;
   const Segments segments_;

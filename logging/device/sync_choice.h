@@ -4,8 +4,8 @@
 // the first log on a directory times both methods. The directory remembers the faster method in the
 // file `sync-method`. fsync() is not tried: it does all that fdatasync() does, and more.
 //
-// Other programs may write into the directory. A line of the file that this class never writes causes a
-// new measurement, so no line can choose an unsafe method. The caller holds the directory.
+// Other programs may write into the directory. A line of the file that this class never writes
+// causes a new measurement, so no line can choose an unsafe method. The caller holds the directory.
 #pragma once
 
 #include <string>

@@ -13,7 +13,7 @@
 namespace logjam {
 
 enum class Writers : uint8_t {
-  kDealt,     // streams_of_workers(); all workers write to the stream of watermarks
+  kDealt,     // dealt by streams_of_workers(); all workers write to the stream of watermarks
   kOfSocket,  // the workers of socket s write to stream s (LogConfig::socket_of)
   kAll,       // all workers write to each stream
 };

@@ -28,7 +28,7 @@ class Decentralized final : public PerWorkerScheme {
   }
 
  private:
-  WorkerStates<uint64_t> last_;  // stamps
+  WorkerStates<uint64_t> last_;  // the last stamp of each worker
 };
 
 const SchemeRegistration registration(per_worker_scheme(

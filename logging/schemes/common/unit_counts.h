@@ -39,7 +39,7 @@ class UnitCounts : public TrackerBase {
   uint64_t slack_bytes() const { return unit_bytes_; }
 
  private:
-  static constexpr uint64_t kLeastUnits = 8;  // in a ring
+  static constexpr uint64_t kLeastUnits = 8;  // the fewest units in a ring
 
   const uint64_t unit_bytes_;
   RangeCounts counts_;

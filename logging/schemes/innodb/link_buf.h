@@ -77,7 +77,7 @@ class LinkBuf : public TrackerBase {
   }
 
  private:
-  static constexpr uint64_t kEntryBytes = 8;  // of the log, for each entry
+  static constexpr uint64_t kEntryBytes = 8;  // bytes of the log for each entry
   static constexpr uint64_t kTaken = 0, kToTheEnd = ~uint64_t{0};
 
   uint64_t tail() const { return tail_.load(platform::memory_order_acquire); }

@@ -30,7 +30,7 @@ class NvmD final : public PerWorkerScheme {
   }
 
  private:
-  WorkerStates<uint64_t> last_;  // GSN
+  WorkerStates<uint64_t> last_;  // the last GSN of each worker
   ReadStamps stamps_;
 };
 

@@ -127,7 +127,7 @@ class Pwal final : public MultiStreamScheme {
     explicit Buffer(platform::atomic<uint64_t>& counter) : records(counter) {}
 
     PrivateBuffer records;
-    uint64_t commits = 0;    // since the owner last flushed
+    uint64_t commits = 0;    // the commits since the owner last flushed
     uint64_t committed = 0;  // the LSN of the last commit
     alignas(platform::kCacheLine) platform::atomic<uint64_t> recorded{0};
   };

@@ -45,7 +45,7 @@
 namespace logjam {
 namespace {
 
-using Vector = std::vector<uint64_t>;  // by log
+using Vector = std::vector<uint64_t>;  // a position for each log
 
 class Taurus final : public DependencyScheme {
  public:
@@ -68,7 +68,7 @@ class Taurus final : public DependencyScheme {
   }
 
   LogReservation reserve(uint32_t worker, const Dependencies& deps,
-                         uint32_t bytes) override LJ_NOT_ANALYSED {  // an anchor's lock
+                         uint32_t bytes) override LJ_NOT_ANALYSED {  // keeps an anchor's lock
     WorkerState& me = workers_[worker];
     const uint32_t own = home(worker);
     StreamLog& log = *logs_[own];
