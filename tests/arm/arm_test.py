@@ -1,9 +1,9 @@
 """Tests the program for Arm under qemu: runs, crashes and recoveries, logs that move between x86 and
 Arm, and the fences of the code that the compiler makes.
 
-qemu 7.2 has no io_uring and no RWF_DSYNC. It lacks `dc cvap`, although its newest processor claims
-the instruction, and it maps 64 GiB of a file only if its pages are larger than the host's. So runs
-on `nvm` have an older processor, and pages of 64 KiB.
+qemu 7.2 has no io_uring and no RWF_DSYNC. Its newest processor claims `dc cvap`, but qemu does not
+execute this instruction, so runs on `nvm` have an older processor. qemu maps 64 GiB of a file only
+if qemu's pages are larger than the host's, so these runs have pages of 64 KiB.
 """
 
 import os
@@ -26,7 +26,7 @@ SHORT = ["--workload=tpcb", "--tpcb_branches=3", "--tpcb_accounts=50", "--thread
 
 
 def drawn(combinations):
-    """Chooses one combination of a scheme and a protocol for each protocol, or all."""
+    """Chooses one combination for each protocol. With LOGJAM_TEST_ALL, returns all combinations."""
     if os.environ.get("LOGJAM_TEST_ALL"):
         return combinations
     draw = random.Random(os.environ.get("LOGJAM_TEST_SEED"))
@@ -42,14 +42,13 @@ class OnArm(InADirectory):
         self.addCleanup(lambda: (os.environ.clear(), os.environ.update(saved)))
 
     def ran(self, *command):
-        """Runs a command to its end. Returns its output."""
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               check=False, timeout=SECONDS)
         self.assertEqual(done.returncode, 0, f"{command}\n{done.stdout}")
         return done.stdout
 
     def combinations(self, in_memory):
-        """Returns the combinations whose scheme needs memory as its device, or the others."""
+        """Returns the combinations whose schemes need memory as the device, or all others."""
         return [(scheme, device or "sim:50", protocol)
                 for scheme, device, protocol in rounds.combinations(LOGJAM)
                 if (device == "nvm") == in_memory]
@@ -100,7 +99,7 @@ class Arm(OnArm):
 
 
 class ArmCode(InADirectory):
-    """Looks at the instructions, because qemu on x86 keeps x86's order without any fence."""
+    """Looks at the instructions: under qemu on x86, code without its fences also works."""
 
     def instructions(self, function):
         source = self.directory / "code.cc"
@@ -123,6 +122,6 @@ class ArmCode(InADirectory):
     def test_a_committed_copy_looks_at_the_lock_before_the_version(self):
         copy = self.instructions("bool copy(const Tuple& tuple, std::byte* to, Version* version) "
                                  "{ return try_copy_committed(tuple, 8, to, version); }")
-        # Acquires: the version, the lock, and the lock again; then the version again.
+        # Loads the version and twice the lock with acquire. Then loads the version again.
         self.assertRegex(" ".join(copy), r"ldar x.*ldar x.*ldar x\d+, .*ldr x")
         self.assertIn("dmb ishld", copy)

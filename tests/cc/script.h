@@ -260,7 +260,7 @@ inline std::string protocol_and_release(
   return test_name(std::get<0>(info.param)) + (std::get<1>(info.param) ? "" : "_keeps_locks");
 }
 
-// Makes test parameters: each protocol, with both granularities and each time of drawing numbers.
+// Returns test parameters: each protocol with each record granularity and each NumberDrawn.
 inline auto log_variants(const std::vector<std::string>& protocols) {
   return testing::Combine(testing::ValuesIn(protocols),
                           testing::Values(LogRecords::kTransaction, LogRecords::kOperation),

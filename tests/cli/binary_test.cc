@@ -98,9 +98,9 @@ TEST(Binary, RecoverKeepsToItsMemory) {
   }
 }
 
-// Sends the signal after the worker has begun. Until then the main thread blocks signals, so an
-// earlier signal would reach the worker's thread before this thread calls a function of logjam.
-// Returns the run's output and "status N", without the stderr of the shell.
+// Runs logjam, and sends it the signal after the worker has begun. The main thread blocks signals
+// until then, so an earlier signal could reach the worker's thread before this thread calls a
+// function of logjam. Returns the run's output and "status N", without the stderr of the shell.
 std::string signalled(const std::string& signal) {
   return shell(
              "exec 2>/dev/null; said=$(mktemp); trap 'rm -f \"$said\"' EXIT; "

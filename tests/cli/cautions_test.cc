@@ -1,4 +1,3 @@
-// The warnings about the machine on which a run was measured.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,4 +1,3 @@
-// The flags of each command, and its help.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -351,7 +351,8 @@ TEST_F(Lives, ALostManifestGivesWayToItsCopyIfTheDamageIsAccepted) {
 
 TEST_F(Lives, AKilledCheckpointAndARunThatNeverBeganAreTrimmed) {
   logjam(run({}));
-  // One process was killed during a checkpoint, and the next process before its run began.
+  // The manifest is that of two killed processes: the first was killed during a checkpoint, and the
+  // second before its run began.
   const FoundManifest found = find_manifest({log_});
   LogManifest manifest(found.directories, found.manifest);
   Checkpoint checkpoint;

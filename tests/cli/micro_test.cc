@@ -1,4 +1,3 @@
-// The output row of `logjam micro`, and the values of --primitive.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -12,7 +11,7 @@
 namespace logjam {
 namespace {
 
-// Returns the row of a short run by column, up to the first quoted cell.
+// Returns the values of a short run by column. Stops at the first quoted cell of the row.
 std::map<std::string, std::string> row_of(const std::string& flags) {
   const TemporaryDirectory directory;
   const std::string csv = directory.path_of("rows.csv");

@@ -97,7 +97,8 @@ print("same", latencies[0] > 0)
             "same True\n");
 }
 
-// The run has one core. Its row has the mean of the chosen flush gaps, which begin at 200 us.
+// The run has two workers on one core. The row has the mean of the flush gaps in the run, of which
+// the first is 200 us.
 TEST_F(RowFiles, AGapThatTheRunChoosesFollowsItsLatencyAndItsCost) {
   const auto mean_gap = [&](const std::string& wanted, double seconds) {
     return std::stod(
@@ -112,7 +113,8 @@ print(dict(pair.split("=") for pair in row["scheme_counters"].split())["gap_us_m
 '; rm a.csv)")
             .output);
   };
-  // To choose its gap, a run needs many writes. A run on a busy core makes few writes per second.
+  // A run needs many writes to choose its gap. On a busy core a run makes few writes per second, so
+  // the loop tries longer runs.
   const auto until = [&](const std::string& wanted, const auto& is_there) {
     const Watchdog watchdog("a run does not choose the gap that it should");
     for (double seconds = 0.4; !is_there(mean_gap(wanted, seconds)); seconds *= 2) continue;
@@ -120,7 +122,7 @@ print(dict(pair.split("=") for pair in row["scheme_counters"].split())["gap_us_m
   EXPECT_EQ(mean_gap("70", 0.1), 70);
   until("auto:1", [](double us) { return us < 150; });
   until("auto:100000", [](double us) { return us > 300; });
-  // Two workers have one core, so that each write delays a worker.
+  // Each write delays a worker, so the run must choose a long gap.
   until("auto", [](double us) { return us > 300; });
 }
 
@@ -147,9 +149,9 @@ print(list(csv.DictReader(open("a.csv")))[-1]["memory_start_mb"])
   EXPECT_LT(memory_mb("--seconds=0.5 --threads=" + more_than_cores), least + 20);
 }
 
-// The streams' bandwidths leave out the bytes that are flushed after the measured time. All
-// bandwidths have two decimals. On a busy machine the bandwidths are small, so their rounding
-// errors are large.
+// The streams' bandwidths do not count bytes that are flushed after the measured time, and have two
+// decimals. On a busy machine the bandwidths are small, so rounding errors are large. The test
+// allows for both.
 TEST_F(RowFiles, TheStreamsBandwidthsAddUpToTheLogs) {
   const Ended ended = in_directory(
       "\"$LOGJAM\" run --log=dlog-r --sockets=3 --wal_dir=log --threads=1 --warmup=0 "
@@ -203,7 +205,8 @@ TEST_F(RowFiles, ARecoveryIsARow) {
             numbers + "\n1 tpcb pwal txn file 2 1 2 1 merge 0.0 0 0 passed - - -\n");
 }
 
-// A bit of the first record is flipped. Later records vouch for this record.
+// The test overwrites a byte of the first record. Later records vouch for this record, so recovery
+// must report damage and not the end of the log.
 TEST_F(RowFiles, ARecoveryWhoseChecksFailIsARowToo) {
   const std::string recover = "\"$LOGJAM\" recover --wal_dir=log --csv=r.csv >/dev/null 2>&1 ";
   const Ended ended = in_directory(

@@ -31,7 +31,8 @@ TEST(Row, LatencyColumnsHoldThePercentilesThatTheyName) {
   ASSERT_EQ(row.size(), expected.size());
   for (size_t i = 0; i < row.size(); ++i) {
     EXPECT_EQ(row[i].first, expected[i].first);
-    // The middle of a bin differs from the values in the bin by less than 0.4 %.
+    // A percentile is the middle of the histogram's bin. It differs from the values in the bin by
+    // less than 0.4 %.
     EXPECT_NEAR(std::stod(row[i].second.text()), expected[i].second, 0.004 * expected[i].second);
   }
 }

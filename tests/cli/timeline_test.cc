@@ -48,7 +48,8 @@ print(" ".join(phases), {row["lag_ms"] == "" and row["lag_bytes"] == "" for row 
     return ended.output;
   };
   for (const std::string commit : {"pipelined", "async"}) {
-    // Repeats a run that has lost its processor between the two readings of the clock at the end.
+    // If the run loses its processor between its last two readings of the clock, `phases` returns
+    // "again", and the test repeats the run.
     std::string seen;
     while ((seen = phases(commit)) == "again\n") continue;
     EXPECT_EQ(seen, std::string("warm-up measure drain {") +

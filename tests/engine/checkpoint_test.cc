@@ -204,8 +204,9 @@ TEST_F(CheckpointTest, PartsHaveEveryTupleOnceWhateverTheirNumber) {
 TEST_F(CheckpointTest, PartsOfAnOrderedTableAreEvenHoweverItWasFilled) {
   Database database;
   Table& table = database.create_table({.name = "t", .row_bytes = 8, .kind = IndexKind::kOrdered});
-  // Ascending inserts leave the leaf nodes of one half of the keys half full. Inserts in another
-  // order make the leaf nodes of the other half fuller. Parts must still have equally many tuples.
+  // The first 20,000 keys are inserted in ascending order, which leaves their leaf nodes half full.
+  // The other keys come in another order, and their leaf nodes are fuller. The parts must still
+  // have equally many tuples.
   constexpr uint64_t kHalf = 20'000, kPrime = 19'997;
   for (Key key = 0; key < kHalf; ++key) table.restore(key, Version(1, true), nullptr, arena_);
   for (Key i = 1; i < kPrime; ++i) {

@@ -210,7 +210,6 @@ class RangeReplay : public Recovery {
     for (Key key = 1; key <= 3; ++key) std::memset(tuple(key).row(), 0, sizeof(Row));
   }
 
-  // Replays all records of the log. Returns the error message.
   std::string error_of(const HandWrittenLog& log) {
     RecoveryRule all = first_gap();
     all.cut = [](const StreamTails& tails) {

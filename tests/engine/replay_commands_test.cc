@@ -364,7 +364,7 @@ class ScriptWorkload final : public Workload {
 
 class ReplayOrder : public testing::Test {
  protected:
-  // Runs the script, and then calls before(database) and replays it on two threads.
+  // Runs the script. Then calls before(database), and replays the script's log on two threads.
   RecoveryResult play(const std::function<void(Database&)>& before = [](Database&) {}) {
     const ProtocolInfo& occ = *find_protocol("occ");
     ScriptWorkload workload(script_);
@@ -400,7 +400,8 @@ TEST_F(ReplayOrder, WhatHasReadTheFinalStateIsExecutedOnce) {
   EXPECT_EQ(script_.executed[1], 1u);
 }
 
-// If a workload misses a row that must exist, it ends the process.
+// A workload ends the process if it misses a row that must exist. So the client must not see that
+// kInsert has not been replayed yet.
 TEST_F(ReplayOrder, AClientDoesNotSeeThatARowIsNotInsertedYet) {
   script_.commands = {Script::kInsert, Script::kUpdate};
   EXPECT_EQ(play().error, "");

@@ -89,8 +89,8 @@ struct Caller {
   const bool at_once;
 };
 
-// Readings are numbered from 1. Returns the number of the reading at the window's begin, the number
-// of the reading at its end, and the count of all readings.
+// run_benchmark() calls a function that numbers its calls from 1. Returns the number of the call at
+// the window's begin, of the call at the window's end, and the count of all calls.
 std::array<int, 3> readings(double warmup_seconds, double seconds, bool at_once = false) {
   BenchmarkControl control;
   std::vector<std::unique_ptr<Caller>> callers;

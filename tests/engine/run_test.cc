@@ -133,7 +133,7 @@ TEST(Pipeline, AFullPipelineShowsInTheResult) {
   }
 }
 
-// The program compares these counts to decide whether the window was steady.
+// The program compares the counts of both halves to decide whether the window was steady.
 TEST(Pipeline, TheResultSaysHowManyWereExecutedAndHowManyAcknowledgedInEachHalf) {
   const Watchdog watchdog("a half of a run has no transactions");
   // In a very short half of a run, the operating system may not schedule the worker at all.
@@ -153,8 +153,8 @@ TEST(Pipeline, TheResultSaysHowManyWereExecutedAndHowManyAcknowledgedInEachHalf)
 
 // --- reclamation ---
 
-// The steps insert all rows, erase all rows, and then only read. First the log does not become
-// durable; later all of it does.
+// The steps insert all rows, erase all rows, and then only read. At first no record becomes
+// durable; later all records do.
 TEST(ReclaimRun, ErasedRowsStayUntilTheyAreDurable) {
   constexpr Key kRows = 300;
   const auto entries = [](Table& table) {

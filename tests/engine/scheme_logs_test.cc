@@ -218,8 +218,9 @@ struct Row {
 };
 using Rows = std::map<Key, Row>;
 
-// Logs a transaction of one write. Only this thread writes the key. `version` is the key's version,
-// which the call updates. Most writes of a row that exists before and after are logged as ranges.
+// Logs a transaction of one write. Only this thread writes the key. The call updates `*version`,
+// the version of the key's row. If the write neither inserts nor erases the row, it is mostly
+// logged as ranges.
 CommitPoint log_write(Log& log, uint32_t worker, Key key, Row before, Row row, uint64_t* version) {
   LoggedWrite write;
   write.header = {0, row.erased() ? WriteOp::kErase : WriteOp::kUpdate, WriteImage::kAfter,

@@ -130,8 +130,8 @@ const Keys kFullLeaf = {10, 20, 30};
 // Four leaves below the root. All nodes are full, so an insert splits a leaf and the root.
 const Keys kFullRoot = {2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24};
 
-// One thread inserts a key. Another looks for this key and for a key that is there. Checked: the
-// key that is there is found. If the new key is missed, the version of its node changes.
+// One thread inserts a key. Another thread looks for this key and for an old key. Checked: the old
+// key is found. If the new key is missed, the version of the new key's node changes.
 class InsertBesideFind : public KeysInATree {
  public:
   InsertBesideFind(const Keys& keys, Key inserted, Key present)

@@ -1,4 +1,5 @@
-// Inputs of one piece: a history, flags, rows of results, a manifest, a header, a range image.
+// Targets whose inputs are one piece: a history, flags, rows of results, a manifest, a header, a
+// range image.
 #include <gflags/gflags.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -291,7 +291,7 @@ class OneAtATime : public DepthTest {
 };
 
 // A short write may take longer than the gap if its thread loses the processor. So the test repeats
-// writes until one ends within the gap and the daemon sleeps in the next one.
+// writes until one write ends within the gap and the daemon sleeps in the write that follows.
 TEST_F(OneAtATime, TheDaemonSleepsInAWriteThatEndsInTheGap) {
   const Watchdog watchdog("the daemon does not sleep in a write though the one before was short");
   open_with_gap(kGapUs);

@@ -59,8 +59,8 @@ TEST(FailureDeathTest, ADiskThatFillsUpDuringTheRunEndsTheProcess) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   for (const char* device : {"file", "sync", "sim:10", "nvm"}) {
     for (const uint64_t preallocate : {uint64_t{0}, uint64_t{1} << 20}) {
-      // The limit holds for each file, and every file of segments is shorter than the limit.
-      // segments_test.cc tests a segment that cannot be made.
+      // The limit holds for each file. A segment file is shorter than the limit, so its writes do
+      // not fail. segments_test.cc tests a segment that cannot be made.
       if (device_traits(device).has_segments && preallocate != 0) continue;
       LogDirectory directory;
       LogOptions options = log_options(*find_scheme("centr"), directory, device, 1);

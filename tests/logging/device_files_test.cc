@@ -46,8 +46,8 @@ void write_log(MemoryFiles& disk, Device& device, uint64_t begin, uint64_t end) 
   }
 }
 
-// Writes the bytes [begin, end) of the log with several writes under way, each in two segment files
-// now and then. Marks the end of the longest prefix of finished writes as acknowledged.
+// Writes the bytes [begin, end) of the log with several writes under way. Some of these writes lie
+// in two segment files. Marks the end of the longest prefix of finished writes as acknowledged.
 void write_log_at_depth(MemoryFiles& disk, Device& device, uint64_t begin, uint64_t end) {
   constexpr uint64_t kPieceHere = kPiece + 4096;
   struct Write {

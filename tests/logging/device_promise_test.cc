@@ -163,7 +163,7 @@ TEST(FileDevice, WritesInMoreSegmentsThanTheDeviceKeepsOpenAreUnderWayAtOnce) {
   }
 }
 
-// Lets no write go on before as many writes as `wanted` are under way.
+// Holds each write until `wanted` writes are under way.
 class Gathered final : public WrappedFiles {
  public:
   int64_t write(int file, uint64_t offset, std::span<const std::byte> bytes, bool synced) override {
@@ -177,7 +177,7 @@ class Gathered final : public WrappedFiles {
   std::atomic<uint32_t> under_way_{0};
 };
 
-// Without threads of its own for each slot, the device would hang here.
+// If the device had no thread for each slot, the first write would wait for ever.
 TEST(FileDevice, WithoutIoUringSeveralWritesAreUnderWayAtOnce) {
   constexpr uint32_t kDepth = 4;
   ScopedFlags flags;

@@ -1,4 +1,5 @@
-// The largest of Silo's numbers. tests/explored/protocols_test.cc has the schedules of threads.
+// Silo's last epoch: its TIDs fit into the version word, and when it ends, the process ends.
+// tests/explored/protocols_test.cc has the schedules of threads.
 #include "logging/schemes/silo/epoch_tids.h"
 
 #include <gtest/gtest.h>

@@ -108,8 +108,9 @@ TEST(FlushGapTest, GoesToThePeriodOfItsLatency) {
   EXPECT_NEAR(writes.gap_us(), 0, kNear) << "the write alone takes longer";
 }
 
-// Before a flush of 20 us, 1000 bytes arrive in 100 us. Before a flush of 90 us, 3000 bytes arrive
-// in 300 us.
+// Flushes of 20 and of 90 us take turns. Before a flush of 20 us, 1000 bytes arrive in 100 us.
+// Before a flush of 90 us, 3000 bytes arrive in 300 us, so its commits must count three times as
+// often.
 TEST(FlushGapTest, CommitsOfALateAndSlowFlushCountAsOftenAsThereAreOfThem) {
   PlayedWrites writes({.flush_gap_us = 200, .chooses_gap = true, .gap_latency_us = 700});
   for (int i = 0; i < 5000; ++i) {

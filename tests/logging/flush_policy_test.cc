@@ -40,8 +40,8 @@ TEST(FlushPolicyTest, XTransactionsOrLBytesAreEnough) {
       {{.txns = 3, .bytes = 1000}, {3, 999}, {}, true},
       {{.txns = 3, .bytes = 1000}, {2, 1000}, {}, true},
       {{}, {90, 90000}, {}, false},
-      // The flushed position may exceed the filled position: another thread may raise it after a
-      // thread has loaded the filled position.
+      // The flushed position may exceed the filled position, because another thread may raise the
+      // flushed position after this thread has loaded the filled position.
       {{.txns = 3}, {9, 0}, {10, 0}, false},
       {{.bytes = 1000}, {0, 99}, {0, 100}, false},
   };

@@ -10,9 +10,9 @@ namespace {
 
 bool fits(uint64_t) { return true; }
 
-// Worker 0 holds the first of two locks twice, each time for `hold`. Worker 2 inserts once in each
-// hold, and begins with this lock, too. After a wait in the first hold, worker 2 uses the other
-// lock. Returns whether worker 2 inserts during the second hold.
+// Worker 0 holds lock 0 twice, each time for `hold`. During each hold worker 2 inserts once. Worker
+// 2 begins with lock 0. If it has to wait for lock 0, it takes lock 1 for its next record. Returns
+// whether worker 2 inserts during the second hold.
 bool changes_its_lock(std::chrono::milliseconds hold) {
   InsertionLocks log(2, 3);
   std::atomic<int> inserted{0};

@@ -327,8 +327,9 @@ TEST_F(StreamTest, TheDaemonSleepsWhileAHoleKeepsAPublisherFromSpace) {
       std::atomic<uint64_t> waited{0};
       std::thread publisher([&] { waited.store(stream_->wait_for_space(capacity + 64)); });
       while (!stream_->ring().waited_for()) std::this_thread::yield();
-      // At most three of the daemon's steps sleep for less than 20 ms: one may have begun earlier,
-      // the publisher may wake the daemon in one, and one may find the latch taken.
+      // At most three of these steps sleep for less than 20 ms. One step may have begun before the
+      // first reading of the clock, the publisher may wake the daemon in another step, and one step
+      // may find the latch taken.
       constexpr uint64_t kSteps = 4;
       const uint64_t begin = platform::ticks();
       const uint64_t before = steps.load();

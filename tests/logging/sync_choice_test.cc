@@ -79,7 +79,8 @@ TEST_F(SyncChoiceTest, TheFasterMethodIsChosenAndRememberedForEachDevice) {
       << "the measurement leaves no file";
 }
 
-// Whatever another program has put there, no unsafe method is chosen, and no other file changes.
+// Whatever the file "sync-method" contains or is, a run chooses no unsafe method and changes no
+// other file.
 TEST_F(SyncChoiceTest, WhatIsNotOfLogjamIsMeasuredAnew) {
   const std::string path = directory_.path_of("sync-method"), other = directory_.path_of("other");
   disk_.slow_dsync = true;

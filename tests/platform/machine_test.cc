@@ -43,7 +43,7 @@ TEST(Interrupts, ADeviceHasACoreIfNearlyAllItsInterruptsGoThere) {
   EXPECT_EQ(interrupt_core(""), -1);
 }
 
-// The core differs between machines, and may be unknown.
+// The core differs between machines and may be unknown, so the test only compares the two answers.
 TEST(Interrupts, ADirectoryThatIsNotThereYetIsOnTheDeviceOfItsParent) {
   EXPECT_EQ(interrupt_core("/var/tmp/not/there"), interrupt_core("/var/tmp"));
   EXPECT_LE(interrupt_core("/var/tmp"), 1 << 20);

@@ -69,8 +69,8 @@ void expect_even(const std::map<int, uint32_t>& shares, uint32_t workers, size_t
   EXPECT_EQ(most(shares), (workers + parts - 1) / parts);
 }
 
-// Calls check(placement, workers) for each machine and each number of workers. A large machine gets
-// 1, 7, as many as it has contexts, and one more.
+// Calls check(placement, workers) for each machine and number of workers. On a large machine the
+// numbers of workers are 1, 7, the number of contexts, and one more than this number.
 template <class Check>
 void on_all_machines(PlacementPolicy policy, const Check& check) {
   const auto checked = [&](const Topology& machine, uint32_t workers) {

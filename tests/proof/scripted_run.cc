@@ -129,7 +129,7 @@ class Script {
     const uint64_t until = platform::now_ns() + 4'000;
     while (platform::now_ns() < until) platform::pause();
     log.scheme().poll(static_cast<uint32_t>(worker));
-    // If a scheme with several streams has one thread more than streams, this thread ends epochs.
+    // If a scheme with several streams has one flusher more than streams, this flusher ends epochs.
     if (log.streams() > 1 && log.scheme().flushers() > log.streams() && random_() % 4 == 0) {
       log.scheme().flush(log.streams(), true);
     }

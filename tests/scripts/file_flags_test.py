@@ -1,4 +1,4 @@
-"""Tests that a sweep replaces no file of its reader, in whatever form a flag names the file."""
+"""Tests that a sweep refuses each flag with which its runs would replace a file of the user."""
 
 import os
 

@@ -43,8 +43,6 @@ def printed(function, *given):
 
 
 class InADirectory(unittest.TestCase):
-    """A test that has its own temporary directory."""
-
     def setUp(self):
         held = tempfile.TemporaryDirectory()
         self.addCleanup(held.cleanup)

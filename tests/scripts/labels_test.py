@@ -1,4 +1,4 @@
-"""Tests that the names of points are beside their points, and cover no name and no point."""
+"""Tests that each point's name is next to the point, and covers no other name and no point."""
 
 import math
 import random

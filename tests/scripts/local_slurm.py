@@ -126,7 +126,6 @@ class LocalSlurm:
         self._run(node, "slurmd", "-D", "-N", node, LOGJAM_TEST_NODE=self._mark(node))
 
     def ask(self, *line, check=True):
-        """Runs a Slurm command; returns its output."""
         done = subprocess.run(line, env=self.environment, capture_output=True, text=True)
         if check and done.returncode:
             raise AssertionError(f"{' '.join(line)}: {done.stderr}\n{self.logs()}")
@@ -148,7 +147,6 @@ class LocalSlurm:
         return len(jobs)
 
     def processes_of(self, node):
-        """Returns the processes of the jobs on this node."""
         return processes_with(SLURM_CONF=self.environment["SLURM_CONF"], SLURMD_NODENAME=node)
 
     def _mark(self, node):

@@ -30,7 +30,6 @@ class Served(InADirectory):
         return made
 
     def asked(self, request):
-        """Returns the server's answer to these bytes."""
         one = self.connected()
         one.sendall(request)
         return b"".join(iter(lambda: one.recv(65536), b""))

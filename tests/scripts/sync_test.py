@@ -12,7 +12,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 LOGJAM = os.path.realpath(os.environ.get("LOGJAM", ROOT / "build/logjam"))
 WITHOUT_IO_URING = [sys.executable, str(pathlib.Path(__file__).with_name("without_io_uring.py"))]
-# A call on a file of the log. With the first bytes that it writes, if it writes.
+# Matches a call on a file of the log. If the call is a write, also matches the first bytes.
 CALL = re.compile(r'^(\w+)\(\d+<([^>]*\.log\.db[^>]*)>(?:, (?:\[\{iov_base=)?"((?:[^"\\]|\\.)*)")?'
                   r'(.*)\) += (\d+)$')
 ZEROS = r"\0\0\0\0"

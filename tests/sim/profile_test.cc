@@ -32,7 +32,6 @@ std::string with(const std::string& piece, const std::string& by) {
   return text.replace(at, piece.size(), by);
 }
 
-// Returns the text without the lines of these keys.
 std::string without(const std::string& keys, std::string text = whole()) {
   std::istringstream list(keys);
   for (std::string key; list >> key;) {

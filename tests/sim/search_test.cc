@@ -1,4 +1,3 @@
-// The search through all schedules of a small program.
 #include "sim/explore/search.h"
 
 #include <gtest/gtest.h>

@@ -12,14 +12,12 @@ from simulation_test import LOGJAM_SIM, LONGEST_SECONDS
 
 class Explore(InADirectory):
     def explore(self, *words, program=LOGJAM_SIM):
-        """Runs the explorer; returns its exit status and what it printed."""
         done = subprocess.run([program, "explore", *words], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, check=False,
                               timeout=LONGEST_SECONDS)
         return done.returncode, done.stdout
 
     def script(self, name, *words):
-        """Runs a script of proof/ with the simulated program; returns its output."""
         done = subprocess.run([ROOT / "proof" / name, *words, f"--logjam={LOGJAM_SIM}"],
                               stdout=subprocess.PIPE, text=True, check=False,
                               timeout=LONGEST_SECONDS)

@@ -27,7 +27,6 @@ def settings(curves="david"):
 
 
 def script(*words):
-    """Runs scripts/holdout.py; returns the ended process."""
     return subprocess.run([ROOT / "scripts/holdout.py", f"--logjam={LOGJAM_SIM}", *words],
                           capture_output=True, text=True)
 

@@ -19,7 +19,6 @@ SHORT = ["--machine=milan2x64", "--cores=8", "--threads=4", "--seconds=0.002", "
 
 class OfTheSimulation(InADirectory):
     def simulate(self, *words, check=True, where="wal", environment=None):
-        """Runs the simulated binary; returns the ended process."""
         done = subprocess.run(
             [LOGJAM_SIM, *words, f"--wal_dir={self.directory / where}"], stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True, check=False, timeout=LONGEST_SECONDS,
@@ -85,7 +84,6 @@ class Simulation(OfTheSimulation):
         self.assertTrue(other["machine"].endswith("seed 2"), other["machine"])
 
     def report(self, *words):
-        """Returns a run's report on its cache lines."""
         return self.simulate("run", *SHORT, "--log=centr", "--device=null", "--report=lines:3",
                              "--overwrite=true", *words).stdout
 

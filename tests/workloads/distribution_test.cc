@@ -223,8 +223,8 @@ TEST(DistributionTest, SpecialIdsHaveSysbenchsProbabilities) {
     for (uint64_t i = 0; i < kDraws; ++i) ++counts.at(oltp::draw_id(random, ids, true) - 1);
     const auto exact = special(ids);
     expect_follows_in_groups(counts, exact, "special");
-    // sysbench uses one random number to choose both the branch and the id. So one of the branches
-    // never gives an id in the lowest quarter of the middle range.
+    // sysbench chooses the middle range if a random number in [0, 1) is at least 1/4, and maps the
+    // same number to the id. So this branch gives no id in the lowest quarter of the middle range.
     const double range = static_cast<double>(ids) / 100;
     const auto lowest = static_cast<size_t>(static_cast<double>(ids) / 2 - 0.4 * range);
     EXPECT_LT(exact[lowest], exact[lowest + static_cast<size_t>(0.5 * range)] / 5);
