@@ -168,7 +168,7 @@ TEST_F(WaitDie, AnInsertWaitsForAYoungerScannerAndAbortsForAnOlder) {
   EXPECT_TRUE(older.commit());
 }
 
-// The middle transaction waits for the youngest reader. Then an older transaction becomes a reader.
+// While the middle transaction waits for the youngest reader, an older transaction reads the row.
 TEST_F(WaitDie, AWaiterAbortsWhenAnOlderTransactionJoinsTheHolders) {
   Actor oldest(world), middle(world), youngest(world);
   youngest.read(ordered(), 10);

@@ -33,7 +33,7 @@ struct FuzzTarget {
 using FuzzTargets = platform::Registry<FuzzTarget>;
 using FuzzRegistration = FuzzTargets::Registration;
 
-// Ends the process by a signal unless `holds`. `what` says what must hold.
+// If `holds` is false, prints `what` and ends the process by a signal.
 void require(bool holds, const std::string& what);
 
 // Frees the memory of all arenas. No database may exist when it is called. Has an effect only in a

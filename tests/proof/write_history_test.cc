@@ -157,8 +157,8 @@ TEST_P(WriteHistory, MissesEachTransactionWithoutWhichTheRowsDiffer) {
   EXPECT_GT(missed, 0u);
 }
 
-// No transaction has overwritten the rows of the last transaction in the log. The test leaves out
-// the last transactions of this transaction's worker.
+// No transaction has overwritten the rows of the last transaction in the log, so these rows show
+// that the last transactions of its worker are left out.
 TEST_P(WriteHistory, MissesTheLastTransactionsOfAWorker) {
   run_and_log();
   const std::vector<uint64_t> numbers = logged();
