@@ -1,4 +1,4 @@
-// Tests try some combinations of parameters, such as schemes or devices, that are chosen at random.
+// Tests try combinations of parameters (scheme, device, ...) that are chosen at random.
 // scripts/run_tests.py sets and prints the seed, LOGJAM_TEST_SEED, which changes with each commit.
 // With LOGJAM_TEST_ALL, tests try all combinations.
 #pragma once

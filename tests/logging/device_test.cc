@@ -290,7 +290,7 @@ TEST_P(PowerCut, DurableRecordsAreReadable) {
       options.preallocate_bytes = seed % 2 == 0 ? 65536 : 0;
       options.segment_bytes = 16384;
       ScopedFlags flags;
-      flags.set("pwal_ngroup", 1'000'000);  // workers do not flush: such a flush would never end
+      flags.set("pwal_ngroup", 1'000'000);  // a flush by a worker would never end
       if (!scheme->traits.in_place && scheme->stream_count(1, options.config) == 1) {
         for (uint64_t i = 0; i < seed % 3; ++i) {
           options.directories.push_back(directory.path() + "/" + std::to_string(i));

@@ -283,7 +283,7 @@ TEST_F(StripedFiles, AreFoundInAnyOrderAndReportedIfMissing) {
   EXPECT_EQ(find_log_files({directories_[1]}).error,
             "the log of which " + directories_[1] + " is a directory has 2 directories, not 1");
 
-  // A run in one directory leaves the old stripe in the other, so there are parts of two logs.
+  // A run in one directory leaves the old log's stripe in the other directory.
   const auto both = directories_;
   directories_ = {both[0]};
   write_log(10);

@@ -195,7 +195,7 @@ TEST(GroupPlace, IsThatOfTheOutermostGroup) {
 }
 
 // The scheduler ignores a group of version 2 that does not have the cpu controller. So a process in
-// such a group counts as outside of it.
+// such a group counts as a process outside of the group.
 TEST(GroupPlace, OfVersionTwoCountsOnlyWhereTheControllerIsOn) {
   FakeCgroups two(2, "/a/b");
   EXPECT_EQ(group_place(two.kernel()), GroupPlace::kTop);

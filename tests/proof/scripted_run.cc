@@ -75,7 +75,7 @@ class Script {
       for (uint64_t i = 0; i < kTransactions; ++i) {
         Actor& actor = *actors_[random_() % kWorkers];
         commit_one(actor);
-        // Polls at random, so some records wait for the device while the script makes later ones.
+        // Polls at random, so records wait for the device while the script makes later records.
         while (random_() % 2 == 0) look_after(log, random_() % kWorkers);
       }
       if (options_.finished) {

@@ -58,7 +58,7 @@ class TpccVerify : public WorkloadTest {
  protected:
   TpccVerify() { set(small_scale("tpcc")); }
 
-  // Returns the database after the first `transactions` of one worker, the same ones in all calls.
+  // Returns the database after one worker's first `transactions` transactions, equal in all calls.
   static std::unique_ptr<Database> after(Workload& workload, uint64_t transactions) {
     auto database = load(workload, 1);
     Outcome outcome;
