@@ -159,6 +159,7 @@ void Steps::open() {
   };
   settings_.log.replaced = [this] { workload_->keep_history(); };
   log_.emplace(settings_.log);
+  settings_.log.header = log_->header();
   settings_.sync = sync_column(settings_.log, *log_);
   settings_.io = log_->io();
   if (!continued_) {

@@ -68,7 +68,12 @@ class Lives : public testing::Test {
 
 TEST_F(Lives, ARunGoesOnWithAnotherScheme) {
   logjam(run({"--log=centr"}));
-  EXPECT_TRUE(has(logjam(run({"--log=silo", "--continue"})), "recovered              1000"));
+  const std::string rows = directory_.path_of("rows.json");
+  EXPECT_TRUE(has(logjam(run({"--log=silo", "--continue", "--json=" + rows})),
+                  "recovered              1000"));
+  std::ifstream row(rows);
+  const std::string json(std::istreambuf_iterator<char>(row), {});
+  EXPECT_TRUE(has(json, "\"run_ordinal\": 2")) << json;
   const std::string recovered = logjam({"recover"});
   EXPECT_TRUE(has(recovered, "run 1                  scheme centr")) << recovered;
   EXPECT_TRUE(has(recovered, "run 2                  scheme silo")) << recovered;
