@@ -3,7 +3,6 @@
 #include <glog/logging.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <sstream>
 
 #include "logging/device/device_registry.h"
@@ -20,9 +19,6 @@ using platform::files;
 constexpr uint64_t kGroupBytes = uint64_t{16} << 10;  // a usual group of commits
 constexpr uint64_t kFileBytes = uint64_t{1} << 20;
 constexpr uint64_t kMostNs = 300'000'000;
-// The measurement ends when one method was faster in 16 rounds more than the other method. If both
-// are equally fast, one of them wins all of the first 16 rounds only once in 32 768 times.
-constexpr int kClearLead = 16;
 constexpr uint64_t kMostFileBytes = 4096;
 
 std::string file_in(const std::string& directory) { return directory + "/sync-method"; }
@@ -98,25 +94,23 @@ void SyncChoice::measure() {
   };
   Probe dsync(device_, options(by_dsync, SyncMethod::kDsync));
   Probe fdatasync(device_, options(by_fdatasync, SyncMethod::kFdatasync));
-  int lead = 0;  // the rounds that dsync has won, minus the rounds that fdatasync has won
-  uint32_t round = 0;
+  SyncContest contest;
   do {
-    // The rounds alternate between two ways to write, and between the methods that write first.
-    const auto ticks_of = [one_call = round % 2 == 0](Probe& probe) {
+    // Takes both ways of writing in turn, and lets each method be the first one in turn.
+    const auto ticks_of = [one_call = contest.rounds() % 2 == 0](Probe& probe) {
       uint64_t ticks = 0;
       probe.measure({kGroupBytes, 1, one_call}, 0, [&](uint64_t took) { ticks = took; });
       return ticks;
     };
-    const bool dsync_first = round % 4 < 2;
+    const bool dsync_first = contest.rounds() % 4 < 2;
     const uint64_t first = ticks_of(dsync_first ? dsync : fdatasync);
     const uint64_t second = ticks_of(dsync_first ? fdatasync : dsync);
-    if (first != second) lead += (first < second) == dsync_first ? 1 : -1;
-    ++round;
-  } while (platform::now_ns() < end && std::abs(lead) < kClearLead);
-  method_ = lead >= 0 ? SyncMethod::kDsync : SyncMethod::kFdatasync;
+    contest.add_round(dsync_first ? first : second, dsync_first ? second : first);
+  } while (platform::now_ns() < end && !contest.is_clear());
+  method_ = contest.faster();
   measured_ = true;
-  LOG(INFO) << "of " << round << " writes of " << kGroupBytes << " bytes in " << directory_
-            << ", dsync was faster than fdatasync in " << (static_cast<int>(round) + lead) / 2;
+  LOG(INFO) << name_of(method_) << " is the faster sync method in " << directory_ << ", by "
+            << contest.rounds() << " writes of " << kGroupBytes << " bytes with each method";
 }
 
 void SyncChoice::remember() const {

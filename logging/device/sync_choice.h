@@ -8,11 +8,31 @@
 // causes a new measurement, so no line can choose an unsafe method. The caller holds the directory.
 #pragma once
 
+#include <cstdint>
+#include <cstdlib>
 #include <string>
 
 #include "logging/device/device.h"
 
 namespace logjam {
+
+// Finds the faster one of two methods, each of which writes once in a round.
+class SyncContest {
+ public:
+  void add_round(uint64_t dsync_ticks, uint64_t fdatasync_ticks) {
+    ++rounds_;
+    if (dsync_ticks != fdatasync_ticks) lead_ += dsync_ticks < fdatasync_ticks ? 1 : -1;
+  }
+  // Returns whether one method was faster in 16 rounds more than the other method. If both are
+  // equally fast, the first 16 rounds say so once in 32 768 times.
+  bool is_clear() const { return std::abs(lead_) >= 16; }
+  SyncMethod faster() const { return lead_ >= 0 ? SyncMethod::kDsync : SyncMethod::kFdatasync; }
+  int rounds() const { return rounds_; }
+
+ private:
+  int rounds_ = 0;
+  int lead_ = 0;  // rounds in which dsync was faster, less those in which fdatasync was
+};
 
 class SyncChoice {
  public:
