@@ -171,7 +171,8 @@ def wanted_name(hand, draw):
                         f"checkpoint-{number}/rows-0", f"checkpoint-{number}/id",
                         f"stream-{draw.choice([0, 1, 2, 9, 64, 2**32, '00', '-1'])}.log.db",
                         f"stream-{draw.choice([0, 1])}.log.db.{index}", f"member-{number}",
-                        "member-", "manifest.copy"])
+                        "member-", "manifest.copy", "sync-method", "sync-method.new",
+                        "logjam-dsync.tmp", "logjam-fdatasync.tmp"])
     name = f"{directory}/{name}"
     if any(own == name or own.startswith(name + "/") for own in hand.own):
         return f"{directory}/manifest.new"
