@@ -15,10 +15,25 @@ std::string_view name_of(std::string_view spec) { return spec.substr(0, spec.fin
 std::string_view parameters_of(std::string_view spec) { return spec.substr(name_of(spec).size()); }
 std::string_view wrapped(std::string_view spec) { return spec.substr(name_of(spec).size() + 1); }
 
+// Returns whether `given` names the file of a card. A path that begins like a number needs a slash.
+bool names_card(const DeviceKind& kind, std::string_view given) {
+  return kind.plays_cards && given.size() >= 2 &&
+         (std::string_view("0123456789+-.:").find(given[1]) == std::string_view::npos ||
+          given.find('/') != std::string_view::npos);
+}
+
+// Reads the card that `given` names. Returns an empty string, or in one sentence why not.
+std::string read_card(std::string_view given, DiskCard* card) {
+  return card->read(std::string(given.substr(1)));
+}
+
 bool accepted(std::string_view spec) {
   const DeviceKind* kind = find_device(spec);
-  return kind != nullptr && kind->accepts(parameters_of(spec)) &&
-         (!kind->wraps || accepted(wrapped(spec)));
+  if (kind == nullptr) return false;
+  const std::string_view given = parameters_of(spec);
+  DiskCard card;
+  if (names_card(*kind, given)) return read_card(given, &card).empty();
+  return kind->accepts(given) && (!kind->wraps || accepted(wrapped(spec)));
 }
 
 // Returns which part of `given` is wrong. `given` are parameters that `kind` does not accept.
@@ -28,6 +43,10 @@ std::string wrong_part(const DeviceKind& kind, std::string_view given) {
     const std::string inner(given.substr(1));
     return kind.accepts(given) ? check_device_spec(inner)
                                : std::string(kind.name) + " cannot wrap \"" + inner + "\"";
+  }
+  if (names_card(kind, given)) {
+    DiskCard card;
+    return read_card(given, &card);
   }
   // The form has the names of the parameters. Parameters in brackets may be left out.
   std::string last;
@@ -75,6 +94,18 @@ DeviceTraits device_traits(std::string_view spec) {
 std::string_view unwrapped(std::string_view spec) {
   const DeviceKind* kind = find_device(spec);
   return kind != nullptr && kind->wraps && accepted(spec) ? unwrapped(wrapped(spec)) : spec;
+}
+
+DiskCard card_of(std::string_view given) {
+  DiskCard card;
+  if (const std::string why = read_card(given, &card); !why.empty()) platform::refuse(why);
+  return card;
+}
+
+std::string card_title(std::string_view spec) {
+  const std::string_view inner = unwrapped(spec), given = parameters_of(inner);
+  const DeviceKind* kind = find_device(inner);
+  return kind != nullptr && names_card(*kind, given) ? card_of(given).title() : "";
 }
 
 std::unique_ptr<Device> open_device(std::string_view spec, const DeviceOptions& options) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "logging/device/device.h"
+#include "logging/device/disk_card.h"
 #include "platform/registry.h"
 
 namespace logjam {
@@ -21,12 +22,17 @@ struct DeviceKind {
   DeviceTraits traits = {};
   // Its parameter is the spec of another device, whose traits it has.
   bool wraps = false;
+  bool plays_cards = false;  // the file of a card may take the place of the parameters
   // Returns whether `given`, the rest of a spec after the name, has parameters of this kind.
   bool (*accepts)(std::string_view given) = [](std::string_view given) { return given.empty(); };
   // Opens a device with the parameters `given`. Ends the process with one sentence if it cannot.
   std::unique_ptr<Device> (*open)(std::string_view given, const DeviceOptions& options);
 
-  std::string form() const { return std::string(name).append(parameters); }
+  // Returns the form of its specs, for people: "sim:LATENCY_US[:MB_S]".
+  std::string form() const {
+    const std::string it(name);
+    return it + std::string(parameters) + (plays_cards ? " or " + it + ":CARD" : "");
+  }
 };
 
 using Devices = platform::Registry<DeviceKind>;
@@ -42,6 +48,11 @@ DeviceTraits device_traits(std::string_view spec);
 
 // Returns the spec of the innermost device: `sync` of `faulty:sync`.
 std::string_view unwrapped(std::string_view spec);
+
+// Returns the card that the parameters `given` of a device name. Refuses a file that is no card.
+DiskCard card_of(std::string_view given);
+// Returns the title of the card that the device `spec` plays, or "" if it plays none.
+std::string card_title(std::string_view spec);
 
 // Opens `spec`. Refuses if it is not a device or cannot be opened.
 std::unique_ptr<Device> open_device(std::string_view spec, const DeviceOptions& options);

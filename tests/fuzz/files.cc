@@ -1,5 +1,5 @@
-// Targets whose inputs are one piece: a history, flags, rows of results, a manifest, a header, a
-// range image.
+// Inputs of one piece: a history, flags, rows of results, a manifest, a header, a range image, a
+// card.
 #include <gflags/gflags.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -13,6 +13,7 @@
 
 #include "cli/flags.h"
 #include "cli/output.h"
+#include "logging/device/disk_card.h"
 #include "logging/format/log_file.h"
 #include "logging/format/manifest.h"
 #include "logging/format/range_image.h"
@@ -201,6 +202,24 @@ void read_manifest(Input input) {
   }
 }
 
+void read_card(Input input) {
+  DiskCard card;
+  if (!card.decode(text_of(input)).empty()) return;
+  const std::string text = card.encode();
+  DiskCard again;
+  require(again.decode(text).empty(), "a card that was read can be read again");
+  require(again.encode() == text, "a card that was read again is the same");
+  CardTimes times(card, 1);
+  for (const uint64_t bytes : {uint64_t{1}, uint64_t{4096}, uint64_t{1} << 30}) {
+    for (const uint32_t under_way : {1U, 3U, 100U}) {
+      for (const bool one_call : {false, true}) {
+        const double us = times.next_us(bytes, under_way, one_call);
+        require(us >= 0 && us <= 1e9, "a write takes a time");
+      }
+    }
+  }
+}
+
 void read_header(Input input) {
   std::vector<std::byte> block(input.begin(), input.end());
   block.resize(kLogHeaderBytes);
@@ -250,6 +269,7 @@ const FuzzRegistration registrations[] = {
     FuzzRegistration({.name = "lists", .most_bytes = 200, .run = read_list}),
     FuzzRegistration(
         {.name = "manifest", .most_bytes = 4096, .run = read_manifest, .mend = mend_text}),
+    FuzzRegistration({.name = "card", .most_bytes = 4096, .run = read_card, .mend = mend_text}),
     FuzzRegistration({.name = "header", .most_bytes = 2048, .run = read_header, .mend = mend_text}),
     FuzzRegistration({.name = "ranges", .most_bytes = 600, .run = change_row}),
 };

@@ -42,18 +42,20 @@ TEST(DeviceSpec, SpecsAreAcceptedOrRefused) {
 TEST(DeviceSpec, RefusalsSayWhichPartIsWrong) {
   const std::pair<const char*, const char*> wrong[] = {
       {"tape",
-       "; allowed are discard, faulty:<spec>, file, null, nvm[:NS], sim:LATENCY_US[:MB_S], sync"},
+       "; allowed are discard, faulty:<spec>, file, null, nvm[:NS], sim:LATENCY_US[:MB_S] or "
+       "sim:CARD, sync"},
       {"Files", "; did you mean file?"},
-      {"smi:20", "; did you mean sim:LATENCY_US[:MB_S]?"},
+      {"smi:20", "; did you mean sim:LATENCY_US[:MB_S] or sim:CARD?"},
       {"file:2", ": it has no parameters (file)"},
-      {"sim", ": LATENCY_US is missing (sim:LATENCY_US[:MB_S])"},
+      {"sim", ": LATENCY_US is missing (sim:LATENCY_US[:MB_S] or sim:CARD)"},
       {"sim:20us",
        ": LATENCY_US is a number from 0 to 1e9, without a unit, not \"20us\" "
-       "(sim:LATENCY_US[:MB_S])"},
+       "(sim:LATENCY_US[:MB_S] or sim:CARD)"},
       {"sim:1:x",
-       ": MB_S is a number from 0 to 1e9, without a unit, not \"x\" (sim:LATENCY_US[:MB_S])"},
-      {"sim:10:0", ": MB_S cannot be 0 (sim:LATENCY_US[:MB_S])"},
-      {"sim:10:5:5", ": nothing can follow MB_S (sim:LATENCY_US[:MB_S])"},
+       ": MB_S is a number from 0 to 1e9, without a unit, not \"x\" (sim:LATENCY_US[:MB_S] or "
+       "sim:CARD)"},
+      {"sim:10:0", ": MB_S cannot be 0 (sim:LATENCY_US[:MB_S] or sim:CARD)"},
+      {"sim:10:5:5", ": nothing can follow MB_S (sim:LATENCY_US[:MB_S] or sim:CARD)"},
       {"nvm:", ": NS is a number from 0 to 1e9, without a unit, not \"\" (nvm[:NS])"},
       {"faulty:discard", ": faulty cannot wrap \"discard\" (faulty:<spec>)"},
       {"faulty", ": the device that it wraps is missing (faulty:<spec>)"},
