@@ -118,13 +118,13 @@ DEFINE_FLAG(
 DEFINE_FLAG(device, string, "file", kLogging | kDevice,
             "where the log goes (`logjam list devices`)");
 DEFINE_FLAG(
-    sync, string, "auto", kLogging,
+    sync, string, "auto", kLogging | kDevice,
     "how devices file and sync make a write durable: auto, dsync, fdatasync, fsync or none; "
     "dsync: the write itself is synced (RWF_DSYNC); fdatasync, fsync: the file is synced "
     "after the write; none: not at all (UNSAFE, except on device file if the disk says that "
     "its cache is protected); auto: dsync or fdatasync, whichever is faster in the first "
     "0.3 s on a new --wal_dir, which remembers it; the environment variable LOGJAM_SYNC "
-    "takes the place of auto");
+    "takes the place of auto; with auto, `logjam device` measures all methods");
 DEFINE_FLAG(overwrite, bool, false, kLogging,
             "replace the log that the --wal_dir directories hold");
 DEFINE_FLAG(continue, bool, false, kRun,
@@ -258,7 +258,10 @@ DEFINE_FLAG(csv, string, "", kLogging | kRecover | kDump | kDevice,
 DEFINE_FLAG(json, string, "", kLogging | kRecover | kDump | kList | kDevice,
             "append the row to this file, as a line with a JSON object; - or --json alone: print "
             "it to stdout, and all else to stderr; list prints JSON instead of tables");
-DEFINE_FLAG(cdf, string, "", kLogging, "write commit latency's distribution to this file");
+DEFINE_FLAG(cdf, string, "", kLogging | kDevice,
+            "write commit latency's distribution to this file; of device: the disk's card, which "
+            "--device=sim:FILE plays; a card has the times of durable writes, by size and number "
+            "of writes at once, of the fastest safe sync method or of --sync");
 DEFINE_FLAG(
     timeline, string, "", kRun,
     "file for a CSV row of each interval of 100 ms, or FILE:20 of each 20 ms; it has the "

@@ -122,20 +122,6 @@ void set_preallocation(LogOptions* log) {
   log->segment_bytes = uint64_t{*segment} << 20;
 }
 
-// Sets the sync method from --sync, or from the environment.
-void set_sync(LogOptions* log) {
-  std::string flag = "--sync=", given = FLAGS_sync;
-  if (const char* fixed = std::getenv("LOGJAM_SYNC"); fixed != nullptr && given == "auto") {
-    flag = "LOGJAM_SYNC=", given = fixed;
-  }
-  log->sync = sync_method(given);
-  if (given == "auto" && platform::is_simulated()) log->sync = SyncMethod::kDsync;
-  if (log->sync || given == "auto") return;
-  std::vector<std::string_view> names = {"auto"};
-  for (const std::string_view name : kSyncMethods) names.push_back(name);
-  refuse(flag + given + " is not a sync method" + platform::instead_of(given, names));
-}
-
 struct Wanted {
   platform::PlacementPolicy policy = platform::PlacementPolicy::kCompact;
   bool pinned = true;
@@ -194,7 +180,8 @@ LogOptions log_options(const SchemeInfo& scheme) {
   log.scheme = &scheme;
   log.config = log_config();
   log.device = FLAGS_device;
-  set_sync(&log);
+  log.sync = given_sync();
+  if (!log.sync && platform::is_simulated()) log.sync = SyncMethod::kDsync;
   set_preallocation(&log);
   log.io_depth = FLAGS_io_depth;
   log.seed = FLAGS_seed;
@@ -208,11 +195,24 @@ LogOptions log_options(const SchemeInfo& scheme) {
       log.directories.empty()) {
     refuse("--log=" + FLAGS_log + " on --device=" + FLAGS_device + " needs --wal_dir=DIR[,DIR...]");
   }
+  log.card = card_title(FLAGS_device);
   log.header.device = FLAGS_device;
   log.header.log_records = "txn";
   log.header.workers = FLAGS_threads;
   log.header.revision = revision();
   return log;
+}
+
+std::optional<SyncMethod> given_sync() {
+  std::string flag = "--sync=", given = FLAGS_sync;
+  if (const char* fixed = std::getenv("LOGJAM_SYNC"); fixed != nullptr && given == "auto") {
+    flag = "LOGJAM_SYNC=", given = fixed;
+  }
+  const std::optional<SyncMethod> method = sync_method(given);
+  if (method || given == "auto") return method;
+  std::vector<std::string_view> names = {"auto"};
+  for (const std::string_view name : kSyncMethods) names.push_back(name);
+  refuse(flag + given + " is not a sync method" + platform::instead_of(given, names));
 }
 
 bool keeps_without_sync(const platform::DiskFacts& facts) {

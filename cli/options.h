@@ -4,6 +4,7 @@
 #include <gflags/gflags.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,7 +45,9 @@ LogOptions log_options(const SchemeInfo& scheme);
 // Returns the scheduling class that workers of this log ask for. Refuses unknown names.
 platform::WorkerClass::Request worker_class(const LogOptions& log);
 
-// Returns whether a direct write into durable blocks of a file is durable when the write ends: the
+// Returns the sync method of --sync or of the environment, or nothing for `auto`. Refuses others.
+std::optional<SyncMethod> given_sync();
+// Returns whether a direct write into durable blocks of a file is durable when it ends. Then the
 // disk says that it has no volatile cache, and the file system writes in place.
 bool keeps_without_sync(const platform::DiskFacts& facts);
 // Returns why a log of these options may lose acknowledged transactions because of --sync, or "".

@@ -183,6 +183,7 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
       {"elr", options.early_lock_release},
       {"log_records", settings.log_records},
       {"device", settings.log.device},
+      {"device_card", settings.log.card},
       {"sync", settings.sync},
       {"io", settings.io},
       {"threads", options.threads},

@@ -23,6 +23,7 @@ struct LogOptions {
   std::string device;    // --device
   // --sync, if the device has sync methods; nothing: SyncChoice chooses for each directory.
   std::optional<SyncMethod> sync = SyncMethod::kDsync;
+  std::string card;                // the title of the card that the device plays, or ""
   uint64_t preallocate_bytes = 0;  // --log_prealloc_mb, per stream
   uint32_t io_depth = 1;           // --io_depth, per file
   // The length of a segment file, if the device has segments. If 0, segment_bytes_for() chooses it.

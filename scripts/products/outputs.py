@@ -97,5 +97,6 @@ def device(lines):
     with reading("logjam device"):
         rows = [json.loads(line) for line in lines]
         return max((row for row in rows if row["write_bytes"] == 4096
-                    and row["writes_at_once"] == 1 and float(row["writes_s"]) > 0),
+                    and row["writes_at_once"] == 1 and row.get("sync") != "none"
+                    and float(row["writes_s"]) > 0),
                    key=lambda row: float(row["writes_s"]))

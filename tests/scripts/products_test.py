@@ -115,6 +115,7 @@ class ProductOutputs(InADirectory):
     def test_the_devices_bound_is_its_best_of_small_writes_one_after_the_other(self):
         lines = ['{"write_bytes": 4096, "writes_at_once": 1, "writes_s": 300}',
                  '{"write_bytes": 4096, "writes_at_once": 1, "writes_s": 400}',
+                 '{"write_bytes": 4096, "writes_at_once": 1, "sync": "none", "writes_s": 800}',
                  '{"write_bytes": 4096, "writes_at_once": 8, "writes_s": 900}',
                  '{"write_bytes": 16384, "writes_at_once": 1, "writes_s": 500}']
         self.assertEqual(outputs.device(lines)["writes_s"], 400)
