@@ -85,7 +85,8 @@ class Arm(OnArm):
             history = self.directory / f"{first.name}.history"
             with self.subTest(first.name):
                 self.ran(first, "run", *SHORT, "--log=tide", "--device=sim:50",
-                         f"--wal_dir={where}", f"--history={history}", "--history_mb=32")
+                         f"--wal_dir={where}", f"--history={history}", "--history_mb=32",
+                         "--transactions=500")
                 said = self.ran(second, "recover", f"--wal_dir={where}", "--verify",
                                 f"--history={history}")
                 self.assertRegex(said, rounds.JUDGED)
