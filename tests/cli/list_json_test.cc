@@ -37,7 +37,7 @@ listed = json.load(sys.stdin)
 assert list(listed) == [what], listed
 key = {"variants": "flag", "devices": "spec"}.get(what, "name")
 text = subprocess.run(["'"$LOGJAM"'", "list", what], capture_output=True, text=True, check=True)
-names = [line.split()[0] for line in text.stdout.strip().splitlines()[1:]]
+names = [line.split("  ")[0] for line in text.stdout.strip().splitlines()[1:]]
 assert names == [one[key] for one in listed[what]], (names, listed)
 print(what, len(names) > 3)
 ' $what; done)");
