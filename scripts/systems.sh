@@ -32,11 +32,16 @@ rm -rf "${root:?}$tree"
 mkdir -p "$root$tree"
 git archive "${COMMIT:-HEAD}" | tar -x -C "$root$tree"
 
+# This machine may reach the network by a proxy that has its own certificate.
+mkdir -p "$root/etc/ssl/certs"
+cp -L "${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt}" "$root/etc/ssl/certs/host.crt"
+
 # Runs the standard input as a script in the directory, with /proc, /dev and /sys of this machine.
 inside() {
   unshare --mount sh -c 'mount -t proc proc "$0/proc"; mount --rbind /dev "$0/dev"
     mount --rbind /sys "$0/sys"; mount -t tmpfs tmpfs "$0/tmp"
-    exec chroot "$0" env -i PATH=/usr/local/bin:/usr/bin:/usr/sbin:/bin:/sbin HOME="$1" bash -euo pipefail' \
+    exec chroot "$0" env -i SSL_CERT_FILE=/etc/ssl/certs/host.crt PIP_CERT=/etc/ssl/certs/host.crt \
+      PATH=/usr/local/bin:/usr/bin:/usr/sbin:/bin:/sbin HOME="$1" bash -euo pipefail' \
     "$root" "${1:-/root}"
 }
 make="make -j${JOBS:-$(nproc)} CXX=$compiler ${WERROR:+WERROR=$WERROR} ${CXXFLAGS:+'CXXFLAGS=$CXXFLAGS'}"
