@@ -56,7 +56,7 @@ class SyncChoiceTest : public testing::Test {
   }
   std::string remembered() const { return text_of(directory_.path_of("sync-method")); }
 
-  const LogDirectory directory_;
+  LogDirectory directory_;
   CountedWrites disk_;
   const platform::ReplaceFiles replace_{disk_};
 };
