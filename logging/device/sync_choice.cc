@@ -16,14 +16,14 @@ namespace {
 
 using platform::files;
 
-constexpr uint64_t kGroupBytes = uint64_t{16} << 10;  // a usual group of commits
+constexpr uint64_t kGroupBytes = uint64_t{16} << 10;  // the bytes of a usual group of commits
 constexpr uint64_t kFileBytes = uint64_t{1} << 20;
 constexpr uint64_t kMostNs = 300'000'000;
 constexpr uint64_t kMostFileBytes = 4096;
 
 std::string file_in(const std::string& directory) { return directory + "/sync-method"; }
 
-// A file with which a method is measured. It is removed in the end.
+// The file that the measurement of a method writes. The destructor removes the file.
 class TrialFile {
  public:
   TrialFile(const std::string& directory, SyncMethod method)
@@ -54,7 +54,7 @@ SyncChoice::SyncChoice(const std::string& device, const std::string& directory)
   }
 }
 
-// Reads the remembered method. Returns whether there is one for this device.
+// Reads the remembered method. Returns whether the file has a method for this device.
 bool SyncChoice::read() {
   std::string text;
   const int error = platform::read_file(file_in(directory_), &text, kMostFileBytes);
@@ -96,7 +96,7 @@ void SyncChoice::measure() {
   Probe fdatasync(device_, options(by_fdatasync, SyncMethod::kFdatasync));
   SyncContest contest;
   do {
-    // Takes both ways of writing in turn, and lets each method be the first one in turn.
+    // Changes the way of writing after each round, and the first method after every two rounds.
     const auto ticks_of = [one_call = contest.rounds() % 2 == 0](Probe& probe) {
       uint64_t ticks = 0;
       probe.measure({kGroupBytes, 1, one_call}, 0, [&](uint64_t took) { ticks = took; });

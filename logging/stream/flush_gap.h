@@ -15,8 +15,8 @@
 // `d` is the mean time from the filling of a byte of the log until the byte is durable, minus half
 // of P. By Little's law this mean time is the integral of the waiting bytes, divided by the arrived
 // bytes. So a late or slow flush counts once for each of its commits. `a` is the workers' run delay
-// (platform/cpu_use.h) plus the time in which workers flush, per worker and period. The model takes
-// all streams as alike: in a period, workers lose the time for one write of each stream. `a` does
+// (platform/cpu_use.h) plus the time in which workers flush, per worker and period. The model
+// assumes equal streams: in a period, workers lose the time for one write of each stream. `a` does
 // not include interrupts, or misses of cache lines that a write evicts. `a` includes the time of
 // other programs on busy cores, so the period has an upper bound.
 //
@@ -51,11 +51,12 @@ class FlushPacer {
 
   // Returns whether a stream whose last write started at `started` joins the round.
   bool joins_round(uint64_t started) const { return round() > started; }
-  // Notes that a stream begins a write at `now`, and started its last write at `started`.
+  // Notes that a stream begins a write at `now`. `started`: the start of the stream's last write.
   void note_write(uint64_t now, uint64_t started) {
     if (!joins_round(started)) round_.store(now, platform::memory_order_relaxed);
   }
-  // Returns the least gap after a write that took a thread `took` ticks, the device `write` ticks.
+  // Returns the least gap after a write. `took`: the ticks that a thread spent on the write;
+  // `write`: the ticks that the device spent on the write.
   uint64_t least_gap(uint64_t took, uint64_t write) const {
     const uint64_t least = pace_ * took;
     return least - std::min(least, write);
@@ -67,7 +68,8 @@ class FlushPacer {
   alignas(platform::kCacheLine) platform::atomic<uint64_t> round_{0};
   const uint64_t pace_;
 };
-// Returns the period of the greatest power, if a write costs each worker `lost` and lasts `write`.
+// Returns the period of the greatest power. `lost`: the time that a write takes from each worker;
+// `write`: the duration of a write.
 double period_of_most_power(double lost, double write);
 // Returns the period at which commits wait for `latency` on average; 0 if `latency` < `write`.
 double period_of_latency(double latency, double write);
@@ -80,13 +82,13 @@ class FlushGap {
     return std::max(ticks_.load(platform::memory_order_relaxed),
                     least_ticks_.load(platform::memory_order_relaxed));
   }
-  // Makes the gap at least `ticks` until the next call. If `ticks` is longer than 200 us, takes 200
-  // us: longer times were mostly spent waiting for a processor.
+  // Makes the gap at least min(`ticks`, 200 us) until the next call. A thread that took longer was
+  // mostly waiting for a processor.
   void at_least(uint64_t ticks) {
     least_ticks_.store(std::min(ticks, most_pace_ticks_), platform::memory_order_relaxed);
   }
 
-  // Notes that a flush, in one or several writes, of all bytes before `goal` begins at `now`.
+  // Notes that a flush of all bytes before `goal` begins at `now`. The flush is one or more writes.
   void note_flush(uint64_t now, uint64_t goal);
   void note_durable(uint64_t now, uint64_t position) {
     if (!chosen_) return;

@@ -6,13 +6,14 @@
 //
 // Protocol.
 //   latch_           guards the step. All threads except a leader only try to lock it.
-//   durable_, goal_  stored under the latch; durable_ with release, after the devices have said
-//   that the bytes are durable.
-//   oldest_          when the oldest unflushed publish was made. A publisher sets it if it is 0,
-//                    after its fence. The step that raises the goal sets it to 0, fences, and looks
-//                    at filled() again. So the flush timeout (--flush=us) runs even if no thread
-//                    publishes any more. note_wanted() sets it to FlushPolicy::kLongAgo; the daemon
-//                    undoes this if there is nothing to write.
+//   durable_, goal_  stored under the latch. The store of durable_ is a release, and comes after
+//                    the devices have said that the bytes are durable.
+//   oldest_          the time of the oldest unflushed publish, or 0. After its fence, a publisher
+//                    stores the time if oldest_ is 0. A step that raises the goal stores 0, fences,
+//                    and loads filled() again. If filled() is beyond the goal, the step stores the
+//                    time: the publishers after the goal may have found an oldest_ that was not 0.
+//                    So the flush timeout (--flush=us) needs no later publish. note_wanted() stores
+//                    FlushPolicy::kLongAgo. An idle daemon replaces kLongAgo by 0.
 #pragma once
 
 #include <cstddef>
@@ -39,8 +40,8 @@ class StreamOwner {
   // position. Loads with acquire: the caller may read the bytes before the position.
   virtual uint64_t filled(uint32_t stream) = 0;
   // Returns the position up to which a write may go, after filled() has returned `filled`. The
-  // position never decreases. A scheme overrides this function to prepare a write, such as by
-  // closing a segment; then filled() may count an open segment. The flush latch is held.
+  // position never decreases. A scheme overrides this function to prepare a write, for example to
+  // close a segment. Such a scheme's filled() may count an open segment. The latch is held.
   virtual uint64_t filled_to_write(uint32_t /*stream*/, uint64_t filled) { return filled; }
 
  protected:
@@ -72,7 +73,7 @@ class StreamState {
   uint32_t under_way() const { return devices_.under_way(); }
   void wait_for_device(uint64_t timeout_ns) { devices_.wait(timeout_ns); }
 
-  // Returns where the `bytes` from stream position `position` on lie in memory: in the ring, or in
+  // Returns the memory of the `bytes` that begin at stream position `position`: in the ring, or in
   // the device's own memory (LogTraits::fills_device_memory).
   std::byte* at(uint64_t position, uint64_t bytes) const {
     if (memory_ == nullptr) return ring_.at(position);
@@ -105,7 +106,7 @@ class StreamState {
     platform::full_fence();  // Release::after_publish() needs this fence, too
   }
   void note_publish();
-  // Notes that the flush timeout is over. Without `now`, does so only if all publishes are flushed.
+  // Notes that the flush timeout is over. Without `now`, has no effect if a publish is unflushed.
   void note_wanted(bool now) {
     if (now || oldest_.load(platform::memory_order_relaxed) == 0) {
       oldest_.store(FlushPolicy::kLongAgo, platform::memory_order_relaxed);
@@ -132,7 +133,7 @@ class StreamState {
   bool start(Flush flush, bool may_block) LJ_REQUIRES(latch_);
   bool all_busy() const LJ_REQUIRES(latch_) { return devices_.all_busy(); }
   uint32_t depth() const { return devices_.depth(); }
-  // Returns whether the last write took less time than a gap, as the next write then probably does.
+  // Returns whether the last write took less time than a gap. The next write then probably does.
   bool writes_within_gap() const LJ_REQUIRES(latch_) { return write_ticks_ < gap_.ticks(); }
   void note_poll(uint64_t ticks, bool started) LJ_REQUIRES(latch_) {
     gap_.note_help(ticks);
@@ -149,8 +150,8 @@ class StreamState {
   Counters counters() const;
 
  private:
-  bool time_asks() const;          // Due::kByTime, if any byte is filled
-  uint64_t policy_clock() const {  // `since`, as FlushPolicy takes it
+  bool time_asks() const;          // whether kByTime applies, if any byte is filled
+  uint64_t policy_clock() const {  // the argument `since` for FlushPolicy
     return (policy_.immediate() ? started_ : oldest_).load(platform::memory_order_relaxed);
   }
   uint64_t gap_now() const {
@@ -200,11 +201,11 @@ class StreamState {
   const std::span<std::byte> header_block_;  // of the log's first file; unchanged during a store
   const uint64_t run_;
   uint64_t sdl_ LJ_GUARDED_BY(latch_) = 0;        // the last stored SDL
-  uint64_t sdl_order_ LJ_GUARDED_BY(latch_) = 0;  // that store's number among the writes
+  uint64_t sdl_order_ LJ_GUARDED_BY(latch_) = 0;  // the number of the write that stores sdl_
   FlushGap gap_;                                  // ticks(): any thread; all else: under the latch
   Progress seen_ LJ_GUARDED_BY(latch_);           // the progress that the last look found
   uint64_t write_ticks_ LJ_GUARDED_BY(latch_) = 0;  // how long the last lone write took
-  // Where write_log_end() last wrote zeros. At first 0: a new log has zeros from its start.
+  // The position of write_log_end()'s last zeros. 0 at first: a new log has zeros from its start.
   uint64_t log_end_at_ LJ_GUARDED_BY(latch_) = 0;
   std::unique_ptr<platform::MirroredMemory> log_end_ LJ_GUARDED_BY(latch_);
 

@@ -28,7 +28,7 @@ namespace {
 using namespace write_history;
 
 // Makes worker 0 kill the process (SIGKILL) right after this number of its acknowledgements; 0: no
-// kill. A check then notices a lost commit. The ledger uses ledger_die_after instead.
+// kill. A check can then notice a lost commit. The ledger uses ledger_die_after instead.
 const platform::TestValue die_after("history_die_after");
 
 constexpr size_t kMostWrites = 4096;  // of a transaction
@@ -46,8 +46,8 @@ class RecordingTransaction final : public Transaction {
     changes_.clear();
   }
   size_t changes() const { return changes_.size(); }
-  // Writes to `to` one RecordedWrite for each change, but does not set `order`. Call it when the
-  // attempt has made all its changes, and before the attempt ends.
+  // Writes to `to` one RecordedWrite for each change, but does not set `order`. Call describe()
+  // when the attempt has made all its changes, and before the attempt ends.
   void describe(RecordedWrite* to) const {
     for (const Change& change : changes_) {
       const RowHash after =
@@ -126,7 +126,7 @@ class RecordingTransaction final : public Transaction {
 // entry, but the counters, one for each type, count all acknowledged transactions.
 class RecordingClient final : public Client, private CommitObserver {
  public:
-  // `history` and `order` outlive the client. `count`: the largest count in the worker's old ids.
+  // `history` and `order` outlive the client. The client's first id is make_id(worker, count + 1).
   RecordingClient(std::unique_ptr<Client> client, HistoryWriter& history, RowOrder& order,
                   uint32_t worker, uint64_t count)
       : client_(std::move(client)),
@@ -216,7 +216,7 @@ class RecordingClient final : public Client, private CommitObserver {
   RecordingTransaction transaction_;
   std::deque<Pending> pending_;
   bool committing_ = false;  // the last attempt has begun its commit, which may fail
-  uint64_t count_;           // attempts that reached their commit
+  uint64_t count_;           // the count in the last id
   uint64_t acknowledgements_ = 0;
   uint32_t type_ = 0;
 };

@@ -2,8 +2,8 @@
 
 An experiment may have several files of rows: two sizes, and files from simulated machines, whose
 column `machine` begins with "simulated". Each file is a Run: native and simulated rows never mix.
-In the first tables, a check has the native Run's verdict. If that verdict is open, the check has
-the simulated Run's verdict, whether good or bad.
+In the first tables, a check has the native Run's verdict. If the native Run leaves the check open
+or undecided, the verdict of a simulated Run counts, whether good or bad.
 """
 
 import dataclasses
@@ -25,7 +25,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 RUN_BY_ALL = ("logging", "cc", "engine", "workloads", "platform")
 REVISION = re.compile(r"[0-9A-Za-z][0-9A-Za-z._+-]*")
 PRESETS = re.compile(r"\{config\}/(\S+)")  # presets in the rows' flags
-LONGEST_RUN_SECONDS = 120  # a longer pause between two rows counts as this
+LONGEST_RUN_SECONDS = 120  # a longer pause between two rows counts as 120 s
 
 
 def _moment(cell):
@@ -40,7 +40,7 @@ def _moment(cell):
 def commits_since(revision, paths):
     """Returns how many commits after `revision` changed `paths`, or None if unknown."""
     if not REVISION.fullmatch(revision):
-        return None  # git could take it for an option
+        return None  # git could read `revision` as an option
     try:
         done = subprocess.run(["git", "-C", ROOT, "rev-list", "--count", f"{revision}..HEAD", "--",
                                *paths], capture_output=True, text=True, check=True)
@@ -126,7 +126,7 @@ class Run:
 
 
 def _decides_less(verdict):
-    """Returns a sort key for verdicts: first judged ones, then undecided ones, then all others."""
+    """Returns a sort key: judged verdicts come first, then undecided verdicts, then all others."""
     return 0 if verdict in verdicts.JUDGED else 1 if verdict == verdicts.UNDECIDED else 2
 
 
@@ -187,7 +187,7 @@ class Entry:
         return verdicts.badge(self.verdicts) if self.runs else self.verdict
 
     def _judges(self):
-        """Returns the simulated machines that decide checks, and whether no native Run does."""
+        """Returns the simulated machines that decide checks, and whether only they do."""
         runs = [run for _, verdict, run in self.judged if verdict in verdicts.JUDGED]
         there = list(dict.fromkeys(run.label for run in runs if run.simulated))
         return there, bool(runs) and all(run.simulated for run in runs)
@@ -233,7 +233,8 @@ class Entry:
 
     @property
     def why(self):
-        """Returns why a check does not hold in full, or how our setting differs if all are open."""
+        """Returns the reasons of the checks that fail, hold in shape only or are undecided. If the
+        experiment is open, returns its reason, or else how our setting differs from the paper's."""
         if self.verdict == verdicts.OPEN:
             return self.experiment.why or self.experiment.here
         falling = {run.simulated for run in self.runs for _, verdict in run.checks
@@ -264,7 +265,7 @@ def runs_of(experiment, results):
 
 
 def tables_of(experiment, runs, results):
-    """Returns Tables: simulated beside native rates, and checks with other constants."""
+    """Returns Tables: simulated rates beside native rates, and verdicts with other constants."""
     found, native = [], next((run for run in runs if not run.simulated), None)
     for run in runs if native else []:
         if run.profile == THIS:

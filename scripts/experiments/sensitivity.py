@@ -5,9 +5,9 @@ A profile's constants are measured, read in the literature or assumed. If a clai
 constant, the claim is only as good as the constant. A variant of the machine has one changed
 constant, and runs the points that the checks read. A variant has no effect if its rows of the first
 seed equal the unchanged machine's rows (to the last digit, because the simulation is
-deterministic). Then its other seeds do not run. With --screen, the other seeds run only if a check
-changes its verdict with the first seed. This takes a third of the time, and misses constants that
-change a verdict only with some seeds.
+deterministic). Such a variant runs only the first seed. With --screen, a variant runs the other
+seeds only if a check changes its verdict with the first seed. Screening takes a third of the time,
+and misses constants that change a verdict only with some seeds.
 
 Each variant has its own file of rows in results/<id>/sensitivity-<machine>/, so the next call
 continues a stopped run.
@@ -45,7 +45,8 @@ class Variant:
 
 @dataclasses.dataclass
 class Survival:
-    """The seeds that pass a check on the unchanged machine, and variants with other verdicts."""
+    """The results of a check. On the unchanged machine, the check holds in `holds` of `seeds` seeds.
+    `otherwise`: the variants with a verdict that is not the unchanged machine's usual verdict."""
 
     says: str
     holds: int
@@ -171,7 +172,7 @@ def lines(found):
 
 
 class Placeholder:
-    """Replaces a number: arithmetic with it gives a placeholder, and all comparisons are true."""
+    """Replaces a number. Arithmetic with a placeholder gives a placeholder; comparisons are true."""
 
     def _placeholder(self, *_):
         return self
@@ -207,7 +208,7 @@ class _Recorder(Measured):
 
 
 def select(experiment, points):
-    """Returns those of the `points` that the checks read, or all points without checks."""
+    """Returns the points that the checks read. Returns all `points` if there are no checks."""
     recorder = _Recorder(experiment, points)
     recorder.checks()
     return [point for point in points

@@ -88,7 +88,7 @@ struct Holes {
     holes.filled(worker);
   }
   uint64_t look(uint64_t) { return holes.look(); }
-  static constexpr bool kMayGoBack = true;  // a later look may see less than an earlier one
+  static constexpr bool kMayGoBack = true;  // a later look may see less than an earlier look
   OpenHoles holes;
 };
 
@@ -123,7 +123,7 @@ TEST(LogSlotsSteps, AFullSlotIsClosedByAWorker) { search_all<WritersAndALook<Slo
 
 // --- trackers with a word for each worker ---
 
-// All schedules share one ring. These trackers do not use it.
+// Returns the ring for the constructors of these trackers. The trackers do not use the ring.
 const Ring& ring() {
   static const auto& made = *new Ring(4096, 512);
   return made;
@@ -192,7 +192,8 @@ TEST(InsertionLocksSteps, TwoWorkersTakeOneLockInTurn) {
 }
 
 // Two workers insert, and worker 0 then looks twice. With one lock, worker 1 may take the lock
-// during worker 0's release. With two locks, worker 1 may announce an old bound between looks.
+// during worker 0's release, which must not erase worker 1's bound. With two locks, worker 1 may
+// announce an old bound between the two looks; the second look must not see less than the first.
 class InserterThatLooks : public WritersAndALook<Locks> {
  public:
   explicit InserterThatLooks(uint32_t locks) : WritersAndALook(2, 2, locks) {}

@@ -92,7 +92,8 @@ TEST(NvmDevice, EachPersistAndEachWriteTakesAtLeastItsTime) {
   takes_its_time([&] { device->start(0, elsewhere, Sync::kData); });
 }
 
-// A killed process loses none of its bytes. On `faulty`, evicted cache lines survive a power cut.
+// A power cut of `faulty` keeps all persisted bytes. Of the unpersisted bytes, the cut keeps only
+// the cache lines that were evicted before.
 TEST(NvmDevice, OverFaultyAPowerCutLosesOrTearsUnpersistedBytes) {
   constexpr uint64_t kOffset = 4096, kBytes = 640;
   uint64_t all_lost = 0;

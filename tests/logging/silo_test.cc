@@ -16,7 +16,7 @@ class SiloTest : public ScriptedLog {
   }
 
   static uint64_t epoch_of(uint64_t tid) { return EpochTids::epoch_of(tid); }
-  // Does the epoch thread's work until the epoch ends. The first call reads the clock.
+  // Takes the epoch thread's steps until the epoch ends. The thread's first step reads the clock.
   void end_epoch() {
     const uint64_t before = epoch_of(publish(3).sequence);
     while (epoch_of(publish(3).sequence) == before) scheme().flush(kStreams, false);
@@ -91,13 +91,14 @@ TEST_F(SiloTest, TheRecordsOfATransactionThatDrewItsNumberShareIt) {
   EXPECT_GT(publish(0).sequence, number);
 }
 
-// The TID is drawn before its epoch ends, and published later. No stream has been told to write the
-// epoch's watermark. T is 42 days, so the other stream writes only if it is told to.
+// The TID is drawn before its epoch ends, and published later. Before the publish, no stream has
+// been told to write the epoch's watermark. The flush timeout is 42 days, so stream 1 writes only
+// if worker 0's publish tells stream 1 to write.
 TEST_F(SiloTest, TheFirstCommitOfAnEpochThatHasEndedTellsTheOtherStream) {
   options_.config.flush_us = uint64_t{1000} * 3600 * 1'000'000;
   open();
   scheme().parts().early_numbers->draw_number(0, {});
-  for (int i = 0; i < 4; ++i) scheme().flush(kStreams, false);  // the first call reads the clock
+  for (int i = 0; i < 4; ++i) scheme().flush(kStreams, false);  // the first step reads the clock
   EXPECT_EQ(epoch_of(publish(0).sequence), 1u);
   for (int i = 0; i < 3; ++i) scheme().flush(1, false);
   EXPECT_GT(scheme().durable_positions()[1], 0u);

@@ -1,11 +1,11 @@
-// Crash rounds: kill -9, recovery, and a check of the history. There is one round for each scheme x
-// protocol; commit policies and record granularities alternate.
+// Crash rounds: kill -9, recovery, and a check of the history. By default there is one round for
+// each scheme x protocol; commit policies and record granularities alternate.
 //
 // Environment variables:
 // LOGJAM               the binary (default: build/logjam)
 // LOGJAM_TEST_ALL      if set, a round for each scheme x protocol x commit policy x granularity
-// LOGJAM_CRASH_SEED    if set, only rounds of consecutive seeds are played; this is the first seed
-// LOGJAM_CRASH_ROUNDS  the number of rounds that LOGJAM_CRASH_SEED begins
+// LOGJAM_CRASH_ROUNDS  if set, a suite plays this number of rounds, with consecutive seeds
+// LOGJAM_CRASH_SEED    the first seed for LOGJAM_CRASH_ROUNDS (default: 0)
 // LOGJAM_CRASH_SYNC    if set, the sync method of all rounds
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ void PrintTo(const LivesRound& round, std::ostream* out) { *out << round.name();
 
 namespace {
 
-// Returns one seed for each scheme and protocol. LOGJAM_TEST_SEED changes seeds (tests/draw.h).
+// Returns a seed for each scheme x protocol. LOGJAM_TEST_SEED changes the seeds (tests/draw.h).
 std::vector<uint64_t> choose_seeds() {
   std::map<std::pair<std::string, std::string>, std::vector<uint64_t>> candidates;
   for (uint64_t seed = 0; seed < crash_combinations(); ++seed) {
@@ -115,7 +115,7 @@ std::vector<LivesRound> rounds_of_lives() {
   for (const uint64_t seed : asked_seeds()) all.push_back(with_sync(derive_lives(seed)));
   if (!all.empty()) return all;
   for (const uint64_t seed : seeds_of_each_scheme_and_protocol()) {
-    constexpr uint64_t kEach = 3;  // a third of the pairs is tested; the seed chooses it
+    constexpr uint64_t kEach = 3;  // tests a third of the pairs; the seed chooses which
     if (seed % kEach == 0 || tries_all()) all.push_back(derive_lives(seed));
   }
   return all;
