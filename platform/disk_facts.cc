@@ -77,7 +77,7 @@ Mount mount_of(const KernelFiles& kernel, const std::string& path) {
 std::string block_device_of(const KernelFiles& kernel, const Mount& mount) {
   constexpr std::string_view kDev = "/dev/";
   if (mount.device.empty()) return "";
-  const std::string by_number = "/sys/dev/block/" + mount.device;
+  std::string by_number = "/sys/dev/block/" + mount.device;
   if (kernel.exists(by_number)) return by_number;
   if (!mount.source.starts_with(kDev)) return "";
   const std::string by_name = "/sys/class/block/" + mount.source.substr(kDev.size());

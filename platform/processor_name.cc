@@ -44,7 +44,7 @@ constexpr std::array kParts = std::to_array<Part>({
 }  // namespace
 
 std::string processor_name(std::string_view cpuinfo) {
-  const std::string model = value_of(cpuinfo, "model name");
+  std::string model = value_of(cpuinfo, "model name");
   if (!model.empty()) return model;
   const std::string implementer = value_of(cpuinfo, "CPU implementer"),
                     part = value_of(cpuinfo, "CPU part");

@@ -118,7 +118,7 @@ std::string DiskCard::check() {
       !std::ranges::is_sorted(depths_, std::less_equal{})) {
     return "its depths do not begin with 0 and 1, or are not in order";
   }
-  const std::string other_depths = "its sizes do not have the same depths";
+  constexpr const char* other_depths = "its sizes do not have the same depths";
   if (curves_.size() % depths_.size() != 0) return other_depths;
   for (size_t i = 0; i < curves_.size(); ++i) {
     if (i % depths_.size() == 0) sizes_.push_back(curves_[i].bytes);
