@@ -19,6 +19,7 @@ import sys
 import tarfile
 import tempfile
 import urllib.error
+import urllib.parse
 import urllib.request
 
 from experiments.errors import Refused, parser, run_main
@@ -115,7 +116,8 @@ def install_modules(names, prefix):
         wheel = next(one for one in json.loads(fetched(PIP))["urls"]
                      if one["packagetype"] == "bdist_wheel")
         pip = pathlib.Path(directory) / wheel["filename"]
-        pip.write_bytes(fetched(wheel["url"], wheel["digests"]["sha256"]))
+        pip.write_bytes(fetched(urllib.parse.urljoin(PIP, wheel["url"]),
+                                wheel["digests"]["sha256"]))
         done = subprocess.run([python, "-m", "pip", "install", "--quiet", *names], check=False,
                               env={**os.environ, "PYTHONPATH": str(pip)})
         if done.returncode != 0:

@@ -68,7 +68,7 @@ for step in "$@"; do
       set -euo pipefail
       rm -rf ~/log\ jam; mkdir ~/log\ jam; cp -r $tree/. ~/log\ jam; cd ~/log\ jam
       $make deps JOB=demo PREFIX=\$HOME/our\ prefix || exit
-      $make PREFIX=\$HOME/our\ prefix
+      $make PREFIX=\$HOME/our\ prefix BUILD=$build demo
       $build/logjam run --threads=2 --seconds=1 --wal_dir=\$HOME/wal
       $build/logjam recover --verify --wal_dir=\$HOME/wal
 AS_USER
