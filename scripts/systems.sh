@@ -14,7 +14,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-[ $# -ge 3 ] || { sed -n '2,15s/^# \?//p' "$0" >&2; exit 2; }
+case ${1:-} in -h | --help) sed -n '2,15s/^# \?//p' scripts/systems.sh; exit ;; esac
+[ $# -ge 3 ] || { sed -n '2,15s/^# \?//p' scripts/systems.sh >&2; exit 2; }
 suite=$1 compiler=$2
 shift 2
 case $suite in bookworm | trixie) ;; *) echo "systems: no suite $suite: bookworm or trixie" >&2; exit 2 ;; esac
