@@ -26,7 +26,8 @@ struct ChainOptions {
   // If true, a run or a checkpoint will follow. So the versions are reset after the last run, too.
   bool goes_on = false;
   std::function<std::unique_ptr<Workload>()> make_workload;
-  // Called before a run is replayed, because the recovery rule may depend on flags in the header.
+  // The recovery calls it before it replays a run. The recovery rule may depend on flags in the
+  // header.
   std::function<void(const LogFileHeader&)> before_run = [](const LogFileHeader&) {};
 };
 

@@ -24,8 +24,9 @@
 namespace logjam {
 namespace {
 
-// A signal handler stores this flag, so it must be lock-free. The main thread of a run loads it.
+// A signal handler stores this flag. The main thread of a run loads it.
 platform::atomic<bool> stop_requested{false};
+static_assert(decltype(stop_requested)::is_always_lock_free);
 
 // A run ends when less memory is available than kMemoryToLeave, and less than 1 / kShareToLeave of
 // the memory that was available when the run began. So its inserts cannot exhaust the memory.

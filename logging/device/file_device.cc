@@ -89,6 +89,11 @@ class FileDevice final : public DirectDevice {
   std::string_view io() const override { return "io_uring"; }
   void start(uint64_t offset, std::span<const std::byte> bytes, Sync sync,
              uint32_t slot = 0) override;
+  void start_and_wait(uint64_t offset, std::span<const std::byte> bytes, Sync sync,
+                      uint64_t timeout_ns) override {
+    LJ_ASSERT(std::ranges::none_of(writes_, &Write::under_way));
+    DirectDevice::start_and_wait(offset, bytes, sync, timeout_ns);
+  }
   bool finished(uint32_t slot = 0) override;
   void wait(uint64_t timeout_ns) override;
 
