@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""Unpacks Debian's packages of libraries in a directory, and installs modules of Python in a virtual
-environment there. Needs neither root nor apt nor pip, and changes nothing outside the directory.
+"""Unpacks Debian's packages of libraries in a directory, and installs modules of Python in a
+virtual environment there. Needs neither root nor apt nor pip, and changes nothing outside the
+directory.
 
 Takes each package with the packages that it depends on, but no C or C++ library: the compiler has
 its own. So the system's C library must be as new as the suite's. Packages come over https, and the
@@ -26,8 +27,8 @@ from experiments.errors import Refused, parser, run_main
 
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 # The compiler's and the system's own, and programs that no library calls.
-SYSTEM = re.compile(r"(libc6|libc-|libgcc|libstdc\+\+|libcrypt|gcc-|linux-libc|libtirpc|libnsl|libssl"
-                    r"|libkrb|libgss|libk5|libcom-err|libkeyutils|libdb5|libpam)")
+SYSTEM = re.compile(r"(libc6|libc-|libgcc|libstdc\+\+|libcrypt|gcc-|linux-libc|libtirpc|libnsl"
+                    r"|libssl|libkrb|libgss|libk5|libcom-err|libkeyutils|libdb5|libpam)")
 PIP = "https://pypi.org/pypi/pip/json"
 
 
@@ -91,8 +92,9 @@ def unpack(package, directory):
 
 
 def install_libraries(names, prefix, options):
-    pool = f"{options.mirror}/dists/{options.suite}/main/binary-{ARCHITECTURES[options.machine]}/Packages.xz"
-    packages = listed(lzma.decompress(fetched(pool)).decode())
+    suite = f"{options.mirror}/dists/{options.suite}/main"
+    index = fetched(f"{suite}/binary-{ARCHITECTURES[options.machine]}/Packages.xz")
+    packages = listed(lzma.decompress(index).decode())
     marks = prefix / "packages"
     marks.mkdir(parents=True, exist_ok=True)
     for name in closure(names, packages):
@@ -106,7 +108,7 @@ def install_libraries(names, prefix, options):
 
 
 def install_modules(names, prefix):
-    """Installs modules of PyPI. The system's Python may have no pip: then pip comes from PyPI too."""
+    """Installs modules of PyPI. pip comes from PyPI too: the system's Python may have none."""
     venv = prefix / "venv"
     python = venv / "bin/python3"
     print(f"  {' '.join(names)} in {venv}", flush=True)
@@ -130,9 +132,11 @@ def main():
     made.add_argument("packages", metavar="PACKAGE", nargs="*", help="like libhwloc-dev")
     made.add_argument("--modules", nargs="+", default=[], help="modules of Python, like pandas")
     made.add_argument("--suite", default="bookworm", help="of Debian; else bookworm")
-    made.add_argument("--machine", choices=ARCHITECTURES, default=platform.machine())
+    made.add_argument("--machine", default=platform.machine(), help="else this machine's")
     made.add_argument("--mirror", default="https://deb.debian.org/debian")
     options = made.parse_args()
+    if options.machine not in ARCHITECTURES:
+        raise Refused(f"--machine={options.machine} is none of {', '.join(ARCHITECTURES)}")
     if options.packages:
         print(f"prefix.py: packages of Debian {options.suite} for {options.prefix}:", flush=True)
         install_libraries(options.packages, options.prefix, options)

@@ -96,6 +96,28 @@ class Endings(InADirectory):
                               text=True, check=False)
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "\\udcff.csv\n", ""))
 
+    def imported(self, code, **environment):
+        """Returns the ended process of code that imports what scripts share."""
+        code = f"import sys; sys.path.insert(0, 'scripts')\n{code}"
+        return subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True,
+                              text=True, check=False, env={**os.environ, **environment})
+
+    def test_a_missing_module_of_python_is_one_sentence(self):
+        done = self.imported("sys.modules['scipy'] = None\nimport experiments.compare")
+        self.assertEqual((done.returncode, done.stdout), (errors.BAD_INPUT, ""))
+        self.assertRegex(done.stderr, "^[^\n]*no Python module scipy [^\n]*make deps[^\n]*\n$")
+        done = self.imported("import experiments, no_module_of_ours")
+        self.assertIn("Traceback", done.stderr)
+
+    def test_the_modules_of_a_virtual_environment_serve(self):
+        major, minor = sys.version_info[:2]
+        site = self.directory / f"lib/python{major}.{minor}/site-packages"
+        site.mkdir(parents=True)
+        (site / "only_there.py").write_text("found = 7\n", encoding="utf-8")
+        code = "import experiments, only_there; print(only_there.found)"
+        self.assertEqual(self.imported(code, VIRTUAL_ENV=str(self.directory)).stdout, "7\n")
+        self.assertNotEqual(self.imported(code, VIRTUAL_ENV="/none").returncode, 0)
+
     def test_a_reader_that_is_gone_is_no_traceback(self):
         code = ("import sys; sys.path.insert(0, 'scripts')\n"
                 "from experiments.errors import run_main\n"
