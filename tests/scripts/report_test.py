@@ -246,9 +246,9 @@ class Command(InADirectory):
                          "scripts/figures.py verdicts writes it anew")
         self.assertEqual(page.count("](../config/figures/"), total["of"])
         readme = (ROOT / "README.md").read_text(encoding="utf-8")
-        for verdict, number in total["verdicts"].items():
-            if number:
-                self.assertIn(f"| {verdict} | {number} |", readme)
+        counts = {verdict: number for verdict, number in total["verdicts"].items() if number}
+        self.assertIn(f"| {' | '.join(counts)} |\n{len(counts) * '|---'}|\n"
+                      f"| {' | '.join(map(str, counts.values()))} |\n", readme)
 
     def test_the_references_have_the_list_of_published_results(self):
         page = (ROOT / "docs" / "REFERENCES.md").read_text(encoding="utf-8")

@@ -62,9 +62,6 @@ class Commands(OfAPage):
 
 
 class Readme(OfAPage):
-    def test_it_is_short_enough_to_be_read(self):
-        self.assertLessEqual(len(text_of("README.md").splitlines()), 110)
-
     def test_its_table_names_what_logjam_lists(self):
         listed = json.loads(subprocess.run([LOGJAM, "list", "--json"], stdout=subprocess.PIPE,
                                            text=True, check=True).stdout)
