@@ -5,7 +5,8 @@ usage: scripts/tidy.py [REVISION]    from the root; `make tidy` writes the flags
 
 Omits the sources of the simulated build, which clang does not compile ($SIMULATED names them). With
 a REVISION, the script checks only sources that have changed since then or that include a changed
-header. If the checks of clang-tidy have changed, the script checks all sources.
+header. A change of comments does not count, because it changes no finding. If the checks of
+clang-tidy have changed, the script checks all sources.
 
 clang-tidy spends most of its time on headers, so it reads the sources joined into a few units
 (scripts/batches.py). The script also compiles each source and each test alone, to find missing
@@ -19,6 +20,7 @@ import subprocess
 import sys
 
 from experiments.errors import end_with_usage, run_main
+from lint import strip
 
 UNITS = "build-tidy"
 CHECKS = {".clang-tidy"}
@@ -48,12 +50,30 @@ def run(command):
     return False
 
 
+def differs(old, new):
+    """Returns whether two texts in C++ differ in more than comments and spaces."""
+    def code(text):
+        return strip(text.replace("// NOLINT", "NOLINT"), True).split()  # a NOLINT changes findings
+
+    return code(old) != code(new)
+
+
+def code_changed(revision, path):
+    old = subprocess.run(["git", "show", f"{revision}:{path}"], text=True, check=False,
+                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+    if not path.endswith((".cc", ".h")) or not os.path.exists(path):
+        return False
+    with open(path, encoding="utf-8") as file:
+        return differs(old, file.read())
+
+
 def changed_since(revision, sources):
     """Returns the changed sources, and the sources that changed or include a changed header."""
     names = subprocess.run(["git", "diff", "--name-only", revision], text=True, check=True,
                            stdout=subprocess.PIPE).stdout.split()
     if CHECKS.intersection(names):
         return sources, sources
+    names = {name for name in names if code_changed(revision, name)}
     headers = {name for name in names if name.endswith(".h")}
 
     def includes_changed(path):

@@ -12,6 +12,7 @@ from fixtures import ROOT, InADirectory
 
 sys.path.insert(0, str(ROOT / "scripts"))
 import run_tests  # noqa: E402 (found in scripts/)
+import tidy  # noqa: E402
 
 
 class Units(InADirectory):
@@ -74,6 +75,14 @@ class Goals(unittest.TestCase):
         said = subprocess.run(["make", "--dry-run", "--always-make"], cwd=ROOT, text=True,
                               stdout=subprocess.PIPE, check=True).stdout
         self.assertRegex(said, r" -o build/logjam ")
+
+
+class Tidy(unittest.TestCase):
+    def test_only_a_change_of_code_counts(self):
+        for old, new, differs in (("int a;  // one\n", "// two\nint  a;\n", False),
+                                  ("int a;", "int b;", True), ('f("//a");', 'f("//b");', True),
+                                  ("int a;  // NOLINT(x)", "int a;", True), ("", "int a;", True)):
+            self.assertEqual(tidy.differs(old, new), differs, (old, new))
 
 
 class Draws(unittest.TestCase):
