@@ -258,7 +258,8 @@ TEST(FaultyDevice, WritesUnderWayReachTheDiskInAnyOrder) {
 TEST(FaultyDeviceDeathTest, TwoWritesAtOnceThatOverlapEndTheProcess) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   const LogDirectory directory;
-  const std::vector<std::byte> bytes(4096);
+  const platform::MirroredMemory memory(4096);
+  const std::span<const std::byte> bytes(memory.data(), 4096);
   EXPECT_EXIT(
       {
         const auto device = open_device("faulty:sim:100000", {directory.file(), 0, 1, 2});
