@@ -8,6 +8,7 @@ import signal
 import stat
 import subprocess
 import time
+import typing
 import unicodedata
 
 import rounds
@@ -56,7 +57,7 @@ def differences(before, after):
 @dataclasses.dataclass
 class Done:
     words: list
-    status: int | None  # None: the command did not end
+    status: typing.Optional[int]  # None: the command did not end
     out: str = ""
     err: str = ""
     broken: list = dataclasses.field(default_factory=list)

@@ -9,6 +9,7 @@ import dataclasses
 import itertools
 import pathlib
 import re
+import typing
 
 from experiments import tomllib
 from experiments.errors import Refused
@@ -42,7 +43,7 @@ class Point:
     axes: dict
     command: str
     flags: dict
-    prepare: dict | None = None
+    prepare: typing.Optional[dict] = None
 
     @property
     def name(self):

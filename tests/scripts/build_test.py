@@ -85,7 +85,7 @@ class Tidy(unittest.TestCase):
             self.assertEqual(tidy.differs(old, new), differs, (old, new))
 
 
-class Draws(unittest.TestCase):
+class Draws(InADirectory):
     names = ([f"All/SchemeTest.A/{i}" for i in range(40)] +
              [f"All/SchemeTest.B/{i}" for i in range(40)] + ["Ring.Fits", "Locks/0.One"])
 

@@ -11,7 +11,9 @@ import os
 import pathlib
 import sys
 import time
-import tomllib
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
+from experiments import tomllib  # noqa: E402 (found in scripts/)
 
 RATES = {"centr": 100.0, "poplar": 150.0}
 

@@ -43,6 +43,12 @@ def printed(function, *given):
 
 
 class InADirectory(unittest.TestCase):
+    if not hasattr(unittest.TestCase, "enterContext"):  # before Python 3.11
+        def enterContext(self, manager):
+            entered = manager.__enter__()
+            self.addCleanup(manager.__exit__, None, None, None)
+            return entered
+
     def setUp(self):
         held = tempfile.TemporaryDirectory()
         self.addCleanup(held.cleanup)

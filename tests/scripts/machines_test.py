@@ -5,10 +5,11 @@ import os
 import pathlib
 import re
 import subprocess
-import tomllib
 import unittest
 
 from fixtures import LONGEST_SECONDS
+
+from experiments import tomllib
 
 MACHINES = pathlib.Path(__file__).resolve().parents[2] / "config" / "machines"
 ROW = re.compile(r"^\| `(\w+)` \| (text|integer|number) \|.*\| ?(.*?) ?\|$", re.MULTILINE)

@@ -6,12 +6,11 @@ A test can compute the rates: the scheme's number in RATES, times the number of 
 
 import pathlib
 import sys
-import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from experiments import definition, report_data, store  # noqa: E402
+from experiments import definition, report_data, store, tomllib  # noqa: E402
 from experiments.analysis import Measured  # noqa: E402
 
 RATES = {"centr": 40000, "poplar": 90000, "silo": 80000, "none": 150000, "aether-cd": 70000,

@@ -5,13 +5,13 @@ import os
 import pathlib
 import subprocess
 import tempfile
-import tomllib
 import unittest
 
 from fixtures import ROOT
 
 import holdout
 
+from experiments import tomllib
 from experiments.errors import Refused
 from experiments.files import read_rows
 
