@@ -329,14 +329,17 @@ figure:
 	@$(MAKE_ALL) $(BINARY)
 	@scripts/figures.py run $(ID) --$(SIZE) --plot --logjam=$(BINARY)
 
+# Also lists new files, which git does not know yet. Without git, lists all files.
+SOURCES = { git ls-files -coz --exclude-standard '*.cc' '*.h' 2>/dev/null || \
+  find . -path './build*' -prune -o -name '*.cc' -print0 -o -name '*.h' -print0; }
 format:
-	git ls-files '*.cc' '*.h' | xargs clang-format -i
+	$(SOURCES) | xargs -0 -r clang-format -i
 
 lint:
 	@$(DEPS) developer
 	@tests/scripts/lint_test.py
 	@scripts/lint.py
-	git ls-files -z '*.cc' '*.h' | xargs -0 -r clang-format --dry-run -Werror
+	$(SOURCES) | xargs -0 -r clang-format --dry-run -Werror
 
 # SINCE=REVISION checks only changed sources. For one file: clang-tidy -p build-clang cli/run.cc.
 tidy:

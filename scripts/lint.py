@@ -289,10 +289,21 @@ class Tree:
                 self.add(page, number, f"there is no {path}")
 
 
+def listed_files(root):
+    """Lists the files that git knows or would add. Without git, lists all files outside builds."""
+    try:
+        return subprocess.run(["git", "ls-files", "-coz", "--exclude-standard"], cwd=root, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              check=True).stdout.split("\0")
+    except (OSError, subprocess.CalledProcessError):
+        paths = (str(path.relative_to(root)) for path in root.rglob("*"))
+        return [path for path in paths
+                if not path.startswith((".git/", "build")) and "__pycache__" not in path]
+
+
 def main():
     parser(__doc__).parse_args()
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT,
-                            stdout=subprocess.PIPE, text=True, check=True).stdout.split("\0")
+    listed = listed_files(ROOT)
     files = {path: "" if path.startswith("results/") and not path.endswith(".md") else
                    (ROOT / path).read_text("utf-8", "replace")
              for path in listed if (ROOT / path).is_file()}

@@ -11,7 +11,8 @@ from unittest import mock
 from fixtures import ROOT, InADirectory
 
 sys.path.insert(0, str(ROOT / "scripts"))
-import run_tests  # noqa: E402 (found in scripts/)
+import lint  # noqa: E402 (found in scripts/)
+import run_tests  # noqa: E402
 import tidy  # noqa: E402
 
 
@@ -83,6 +84,29 @@ class Tidy(unittest.TestCase):
                                   ("int a;", "int b;", True), ('f("//a");', 'f("//b");', True),
                                   ("int a;  // NOLINT(x)", "int a;", True), ("", "int a;", True)):
             self.assertEqual(tidy.differs(old, new), differs, (old, new))
+
+
+class CheckedFiles(InADirectory):
+    def checked(self):
+        """Returns the files that `make format` formats, and those that scripts/lint.py reads."""
+        said = subprocess.run(
+            ["make", "-sf", ROOT / "Makefile", "format"], cwd=self.directory, text=True,
+            env={**os.environ, "PATH": f"{self.directory}/tools:{os.environ['PATH']}"},
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout
+        return [sorted(path.removeprefix("./") for path in paths if path.endswith((".cc", ".h")))
+                for paths in (said.splitlines(), lint.listed_files(self.directory))]
+
+    def test_new_files_are_formatted_and_linted_too_with_git_and_without(self):
+        for name in ("known.cc", "a new.h", "build/unit.cc", "tools/clang-format"):
+            path = self.directory / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_text("#!/bin/sh\nshift; printf '%s\\n' \"$@\"\n", encoding="utf-8")
+            path.chmod(0o755)
+        self.assertEqual(self.checked(), [["a new.h", "known.cc"]] * 2)
+        (self.directory / ".gitignore").write_text("/build*/\n", encoding="utf-8")
+        for words in ("init -q", "add known.cc"):
+            subprocess.run(["git", *words.split()], cwd=self.directory, check=True)
+        self.assertEqual(self.checked(), [["a new.h", "known.cc"]] * 2)
 
 
 class Draws(InADirectory):
