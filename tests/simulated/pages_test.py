@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import subprocess
+import unittest
 
 import pages
 from fixtures import ROOT, InADirectory
@@ -61,13 +62,15 @@ class Commands(OfAPage):
                          [(6, "One", "a b"), (8, "One", "d"), (15, "One", "f")])
 
 
-class Readme(OfAPage):
-    def test_its_table_names_what_logjam_lists(self):
-        listed = json.loads(subprocess.run([LOGJAM, "list", "--json"], stdout=subprocess.PIPE,
-                                           text=True, check=True).stdout)
+class Tables(unittest.TestCase):
+    def setUp(self):
+        self.listed = json.loads(subprocess.run([LOGJAM, "list", "--json"], stdout=subprocess.PIPE,
+                                                text=True, check=True).stdout)
+
+    def test_readme_names_what_logjam_lists(self):
         rows = {row.split("|")[1].strip(): set(re.findall(r"`([^`]*)`", row))
                 for row in text_of("README.md").splitlines() if row.startswith("| ")}
-        names = {kind: {re.split(r"[:\[]", one["name"])[0] for one in listed[kind]}
+        names = {kind: {re.split(r"[:\[]", one["name"])[0] for one in self.listed[kind]}
                  for kind in ("workloads", "protocols", "schemes", "devices")}
         for row, kind in (("workload", "workloads"), ("protocol", "protocols"),
                           ("device", "devices")):
@@ -75,6 +78,15 @@ class Readme(OfAPage):
         self.assertLessEqual(rows["scheme"] - {"build/logjam list schemes"}, names["schemes"])
         self.assertIn(f"| scheme | {len(names['schemes'] - {'none'})} (", text_of("README.md"))
 
+    def test_the_guide_says_of_each_scheme_whom_a_descheduled_worker_blocks(self):
+        section = re.search(r"\n## Whom a descheduled worker blocks\n.*?\n## ",
+                            text_of("docs/GUIDE.md"), re.DOTALL)[0]
+        rows = re.findall(r"^\| (`[^|]*)\|", section, re.MULTILINE)
+        self.assertEqual(sorted(re.findall(r"`([^`]*)`", " ".join(rows))),
+                         [scheme["name"] for scheme in self.listed["schemes"]])
+
+
+class Readme(unittest.TestCase):
     def test_its_scheme_is_real_code(self):
         block = re.search(r"```cpp\n// (\S+)\n(.*?)```", text_of("README.md"), re.DOTALL)
         code = " ".join(text_of(block[1]).split())
