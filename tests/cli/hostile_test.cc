@@ -223,13 +223,14 @@ TEST_F(Hostile, AManifestPutBackFromBeforeACheckpointIsDamage) {
   EXPECT_EQ(script("$R --overwrite && $LOGJAM recover --wal_dir=log").status, 0);
 }
 
+// The directory is moved when the time line shows that transactions were acknowledged.
 TEST_F(Hostile, ARunEndsWhenItsDirectoryIsMovedAndLosesNothing) {
   for (const char* then : {"", "mkdir log; ", "$R >/dev/null; "}) {
     const Ended ended = script(
         "R2=\"$LOGJAM run --workload=ledger --ledger=keys:200,cells:16,slots:8 --threads=1 "
         "--warmup=0 --rate=8000 --seconds=20 --log_buffer_mb=2 --log_prealloc_mb=1:1 "
-        "--wal_dir=log --history=h\"; rm -rf log moved h; "
-        "$R2 & sleep 0.5; mv log moved; " +
+        "--wal_dir=log --history=h --timeline=t:20\"; rm -rf log moved h t; "
+        "$R2 & until grep -qs measure,[1-9] t; do sleep 0.01; done; mv log moved; " +
         std::string(then) +
         "wait $!; s=$?; $LOGJAM recover --wal_dir=moved --history=h || s=9; exit $s");
     EXPECT_EQ(ended.status, kNoDisk) << then << ended.output;
