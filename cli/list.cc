@@ -177,7 +177,22 @@ struct ListOptions {
   OutputFiles files;
 };
 
+// Refuses a flag that another list reads. `list` alone prints all lists except the placements.
+void refuse_flags_of_other_lists(const std::string& what) {
+  for (const auto& flag : own_flags()) {
+    const bool of_scheme = flag.filename.starts_with("logging/");
+    const bool of_placement = flag.name == "threads" || flag.name == "topology";
+    const bool reads =
+        of_scheme ? what.empty() || what == "schemes" : !of_placement || what == "placement";
+    if (flag.is_default || reads) continue;
+    platform::refuse("--" + flag.name + " is a flag of `list " +
+                     (of_scheme ? "schemes" : "placement") + "`, not of `list" +
+                     (what.empty() ? "" : " ") + what + "`");
+  }
+}
+
 ListOptions list_options(const std::string& what) {
+  refuse_flags_of_other_lists(what);
   if (what == "placement") return {.wanted = {placements()}, .files = output_files()};
   std::vector<List> wanted = lists();
   std::vector<std::string_view> names;
