@@ -20,7 +20,6 @@ PLAIN = {"all": all, "any": any, "min": min, "max": max, "abs": abs, "sum": sum,
          "list": list, "set": set, "enumerate": enumerate, "log2": math.log2, "True": True,
          "False": False, "None": None}
 
-ALIKE = "alike"  # the table's column of letters
 MARGIN = " \u00b1%"  # ends the name of a table's column of intervals
 
 
@@ -256,12 +255,16 @@ class Measured:
                      if axis in axes), "")
 
     def groups(self):
-        """Returns the Groups of the points by the table's first column. Keys are sorted axes."""
+        """Returns the points by the table's first column, as Groups or, if they are simulated, as
+        SimulatedGroups. Keys are sorted axes."""
         axis, blocks = self._compared_axis(), {}
         column = next(iter(self.experiment.table_columns), "")
+        kind = groups.SimulatedGroups if self.simulated else groups.Groups
         if not axis or not column or doubts.no_comparison(self.rows):
-            return groups.Groups(axis, column, [])
+            return kind(axis, column, [])
         for point in self._table_points():
+            if self.simulated and any(row.get("log") == "none" for row in self.rows_of(point)):
+                continue
             try:
                 values = list(self.column(column, point).values())
             except NotMeasured:
@@ -269,7 +272,7 @@ class Measured:
             if axis in point and all(isinstance(value, float) for value in values):
                 block = tuple(item for item in sorted(point.items()) if item[0] != axis)
                 blocks.setdefault(block, []).append((tuple(sorted(point.items())), values))
-        return groups.Groups(axis, column, list(blocks.values()))
+        return kind(axis, column, list(blocks.values()))
 
     def _cells(self, column, point):
         """Returns a column's median and half of its interval in percent. Each may be None."""
@@ -289,7 +292,8 @@ class Measured:
     def table(self):
         """Returns a DataFrame: axes, and medians, each with half of its interval in percent."""
         import pandas  # takes half a second to load
-        lines, letters, axes = [], self.groups().letters(), self.experiment.axis_names()
+        found = self.groups()
+        lines, letters, axes = [], found.letters(), self.experiment.axis_names()
         unsafe = any(map(doubts.unsafe, self.rows))
         columns = [*self.experiment.table_columns, *self.experiment.ratios, *self._where_it_matters()]
         for point in self._table_points():
@@ -301,7 +305,7 @@ class Measured:
             for column in columns:
                 line[column], line[column + MARGIN] = self._cells(column, point)
                 if letters and column == self.experiment.table_columns[0]:
-                    line[ALIKE] = letters.get(tuple(sorted(point.items())), "")
+                    line[found.heading] = letters.get(tuple(sorted(point.items())), "")
             lines.append(line)
         empty = {name for name in (lines[0] if lines else ()) if name.endswith(MARGIN)
                  and all(line[name] is None for line in lines)}  # texts, or one round a point

@@ -3,15 +3,22 @@
 Two points differ if equal points would rarely have rounds with such unequal ranks (Wilcoxon's exact
 rank-sum test, which assumes nothing about the noise). A round that is slow for all points only
 makes the test more careful. All pairs of a table together have one risk (Holm): in one of a hundred
-tables of equal points the test finds a difference."""
+tables of equal points the test finds a difference.
+
+Rounds of a simulated machine differ only in their seeds, which do not show the model's error. So a
+simulated point gets only one of three groups, by how many times the best point is as fast."""
 
 import dataclasses
 import itertools
 import math
+import re
 import statistics
 import string
 
 RISK = 0.01  # as in compare.py
+DECIDED = 2  # the least ratio of two rates whose order the simulated machine decides (docs/VALIDATION.md)
+COLLAPSED = 5
+RATE = re.compile(r"(tps|tpmc|_s)$")  # the columns whose larger values are better
 
 
 def least_rounds(pairs):
@@ -61,6 +68,7 @@ class Groups:
     axis: str
     column: str
     blocks: list
+    heading = "alike"  # of the table's column of letters
 
     def __post_init__(self):
         self.pairs = sum(math.comb(len(block), 2) for block in self.blocks)
@@ -89,6 +97,32 @@ class Groups:
                     f"tell {of_pairs} of {self.axis} apart; it takes {least_rounds(self.pairs)}")
         return (f"alike: of one block, what shares a letter cannot be told apart by {self.column} "
                 f"({self.pairs} pairs of {self.axis}, rank-sum test, risk {100 * RISK:.0f} % for all)")
+
+
+@dataclasses.dataclass
+class SimulatedGroups:
+    """The blocks of a simulated table, as Groups has them. Blocks have no point without a log."""
+
+    axis: str
+    column: str
+    blocks: list
+    heading = "group"
+
+    def letters(self):
+        """Maps keys to the names of their groups."""
+        found = {}
+        for block in self.blocks if RATE.search(self.column) else []:
+            best = max(statistics.median(values) for _, values in block)
+            for key, values in block:
+                rate = statistics.median(values)
+                found[key] = (f"within {DECIDED}x" if rate * DECIDED > best else
+                              f"{DECIDED}x to {COLLAPSED}x" if rate * COLLAPSED > best else "collapsed")
+        return found
+
+    def sentence(self):
+        return (f"group: how many times the best {self.axis} of a block is as fast, by {self.column}; the "
+                f"model decides no order below {DECIDED} times (docs/VALIDATION.md)"
+                if self.letters() else "")
 
 
 def listed(names):

@@ -1,4 +1,5 @@
-"""Tests, with random rounds, that points are ranked only if the rounds can tell them apart."""
+"""Tests, with random rounds, that points are ranked only if the rounds can tell them apart, and that
+simulated points get no order below a factor of two."""
 
 import random
 import unittest
@@ -6,7 +7,7 @@ import unittest
 from fixtures import experiment, row
 
 from experiments import groups
-from experiments.analysis import ALIKE, Measured
+from experiments.analysis import Measured
 from experiments.text_tables import notes
 
 AXES = {"log": ["centr", "eleda", "silo", "tide"], "threads": [1, 2]}
@@ -72,14 +73,14 @@ class Unequals(unittest.TestCase):
     def test_the_table_has_a_letter_beside_each_scheme(self):
         table = measured(random.Random(5), 8, centr=10, eleda=20, silo=20, tide=40).table()
         of_one = table[table["threads"] == "1"]
-        self.assertEqual(dict(zip(of_one["log"], of_one[ALIKE])),
+        self.assertEqual(dict(zip(of_one["log"], of_one["alike"])),
                          {"centr": "c", "eleda": "b", "silo": "b", "tide": "a"})
 
 
 class TooFew(unittest.TestCase):
     def test_rounds_that_can_tell_no_pair_apart_give_no_letters_and_a_sentence(self):
         few = measured(random.Random(6), 3, centr=10, eleda=20, silo=20, tide=40)
-        self.assertNotIn(ALIKE, few.table().columns)
+        self.assertNotIn("alike", few.table().columns)
         self.assertEqual(notes(few), ["no ranking by tps: 3 rounds cannot tell any of 12 pairs of log "
                                       "apart; it takes 7"])
         self.assertIn("12 pairs of log", notes(
@@ -94,3 +95,31 @@ class TooFew(unittest.TestCase):
                 # Blocks of two equal points, which raise the number of compared pairs.
                 equals = [[((i, "x"), low), ((i, "y"), low)] for i in range(pairs - 1)]
                 self.assertEqual(bool(groups.differing([block, *equals])), can, (pairs, number))
+
+
+class SimulatedGroups(unittest.TestCase):
+    def table(self, rounds=9, column="tps"):
+        """Returns the table and the notes. Each log has the same rate in all rounds."""
+        rates = {"none": 1000, "silo": 100, "tide": 51, "centr-faa": 50, "eleda": 21, "centr": 20}
+        rows = [{**row(number, rate, log=log, threads=threads), "log": log, "commit_p50_us": "7",
+                 "machine": "simulated numa4x64, 64 cores"}
+                for number in range(1, rounds + 1) for log, rate in rates.items() for threads in (1, 2)
+                if (log, threads) != ("silo", 2)]
+        grid = [{"axes": {"log": list(rates), "threads": [1, 2]}}]
+        found = Measured(experiment(grid=grid, table={"columns": [column]}), rows)
+        return found.table(), notes(found)
+
+    def test_each_log_has_one_of_three_groups_by_the_best_log_at_equal_threads(self):
+        for rounds in (1, 9):
+            table, said = self.table(rounds)
+            self.assertNotIn("alike", table.columns)
+            self.assertIn("the model decides no order below 2 times", said[0])
+            for threads, groups_of in (("1", ["", "within 2x", "within 2x", "2x to 5x", "2x to 5x",
+                                              "collapsed"]),
+                                       ("2", ["", "within 2x", "within 2x", "2x to 5x", "2x to 5x"])):
+                self.assertEqual(list(table[table["threads"] == threads]["group"]), groups_of)
+
+    def test_a_column_that_is_no_rate_makes_no_groups(self):
+        table, said = self.table(column="commit_p50_us")
+        self.assertNotIn("group", table.columns)
+        self.assertEqual(said, [])
