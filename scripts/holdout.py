@@ -3,24 +3,34 @@
 of the simulation was fitted to these curves.
 
 For each point of config/holdout/david.csv, or of another file there (--curves), the script runs
-`build-sim/logjam micro --primitive` on the profile of the point's machine. Then it prints for each curve
-and each machine: the number of points, the median and the 90th percentile of
-|ln(simulated / published)|, the median of simulated / published, and the rank correlation
-(Spearman) of simulated and published. For several curves it prints the median of their values.
+`build-sim/logjam micro --primitive` on the profile of the point's machine. With --judge=FILE it takes
+earlier points in place of runs. It prints two tables. The first table judges the order of two
+alternatives of a machine with equal threads (experiments/validation.py). The second table has for
+each curve and each machine:
+
+  points         the number of points
+  median, p90    of |ln(simulated / published)|
+  ratio          the median of simulated / published
+  shape, p90     median and 90th percentile of the same errors, if each curve is first multiplied by the
+                 factor that makes its median ratio 1; without curves of one point
+  rank           the rank correlation (Spearman); of several curves, the median of their correlations
 
 With --fit=KEY the script first chooses a value for this key of each machine's profile. It is 0,
 0.1, ... or 1: the value with the least median error of the atomic operations, without locks.
 """
 
+import functools
+import itertools
 import json
 import math
 import pathlib
 import statistics
 import subprocess
 
-from experiments import files, tomllib
-from experiments.errors import Refused, number, parser, program, run_main, whole
-from experiments.store import write_rows
+from experiments import files, tomllib, validation
+from experiments.errors import Refused, number, parser, run_main, whole
+from experiments.runner import logjam_of
+from experiments.store import number_of, write_rows
 from experiments.text_tables import print_lines
 
 import numpy  # after experiments, which finds it in a virtual environment
@@ -29,18 +39,35 @@ from scipy import stats
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 LOCKS = ("tas", "ticket", "mcs", "clh")
 FITTED = [tenth / 10 for tenth in range(11)]
-HEADING = ("machine", "curve", "points", "median", "p90", "ratio", "rank")
+ABOVE_0 = ("lines", "threads", "published", "simulated")  # columns of a file of points
+MANY = 32  # the second table has sums of the points with at least this number of threads
+HEADING = ("machine", "curve", "points", "median", "p90", "ratio", "rank", "shape", "p90")
+
+
+@functools.lru_cache(maxsize=None)
+def profile_of(machine):
+    return tomllib.loads(files.read_text(ROOT / f"config/machines/{machine}.toml", links=True))
+
+
+def sockets_of(machine, threads):
+    """Returns how many sockets the threads use. They fill the cores of one socket after the other."""
+    profile = profile_of(machine)
+    return -(-threads // profile["cores"]) if profile["sockets"] > 1 else 1
 
 
 def summary(curves_of_group):
-    """Returns the number of points, median error, 90th percentile, median ratio, correlation."""
-    logs = [math.log(simulated / published)
-            for curve in curves_of_group for published, simulated in curve]
+    """Returns the values of HEADING after the names. A value is None if no curve has it."""
+    by_curve = [[math.log(simulated / published) for published, simulated in curve]
+                for curve in curves_of_group]
+    logs = list(itertools.chain(*by_curve))
     errors = [abs(log) for log in logs]
+    shapes = [abs(log - statistics.median(curve))
+              for curve in by_curve if len(curve) > 1 for log in curve]
     known = [stats.spearmanr(curve).statistic for curve in curves_of_group
              if all(len(set(values)) > 1 for values in zip(*curve))]
     return (len(logs), statistics.median(errors), numpy.percentile(errors, 90),
-            math.exp(statistics.median(logs)), statistics.median(known) if known else None)
+            math.exp(statistics.median(logs)), statistics.median(known) if known else None,
+            *((statistics.median(shapes), numpy.percentile(shapes, 90)) if shapes else (None, None)))
 
 
 class Simulation:
@@ -62,10 +89,8 @@ class Simulation:
         return best / max(self._rate(machine, lock, lines, 1) for lock in locks)
 
     def flags(self, machine, sync, lines, threads):
-        profile = tomllib.loads((ROOT / "config/machines" / f"{machine}.toml").read_text())
         settings = self._settings[machine]
-        sockets = -(-threads // profile["cores"]) if profile["sockets"] > 1 else 1
-        farthest = min(sockets - 1, 2)
+        farthest = min(sockets_of(machine, threads) - 1, 2)
         pause = settings["pause_cycles"][farthest] if lines == 1 and threads > 1 else 0
         changes = [self._changes] if self._changes else []
         price = settings.get("rmw_cycles", {}).get(sync)
@@ -73,7 +98,7 @@ class Simulation:
             changes.append(f"rmw_cycles={price}")
         if sync in settings.get("set", {}):
             changes.append(settings["set"][sync])
-        return [f"--machine={machine}", f"--primitive={sync}:{lines}:{pause / profile['ghz']:.1f}",
+        return [f"--machine={machine}", f"--primitive={sync}:{lines}:{pause / profile_of(machine)['ghz']:.1f}",
                 f"--threads={threads}", f"--seconds={self._seconds}",
                 f"--warmup={self._seconds / 5}", f"--sim_seed={self._seed}"] + (
                     [f"--set={','.join(changes)}"] if changes else [])
@@ -120,7 +145,10 @@ def curves(points):
         lines = "" if kind == "atomics" else f", {row['lines']} {locks}"
         figure = f"Fig. {row['figure']} " if row["figure"].isdigit() else ""
         one = (row["machine"], f"{figure}{curve}{lines}")
-        for group in (one, (row["machine"], f"all {kind}"), ("all", f"all {kind}")):
+        sums = [(row["machine"], f"all {kind}"), ("all", f"all {kind}")]
+        if int(row["threads"]) >= MANY:
+            sums.append(("all", f"all {kind}, {MANY} threads and more"))
+        for group in (one, *sums):
             pair = (float(row["published"]), simulated)
             groups.setdefault(group, {}).setdefault(one, []).append(pair)
     in_order = sorted(groups, key=lambda group: (
@@ -128,36 +156,50 @@ def curves(points):
     return {group: list(groups[group].values()) for group in in_order}
 
 
+def lines_of_order(row):
+    """Returns the names of the lines of the table of orders to which a row's pairs count."""
+    several = sockets_of(row["machine"], int(row["threads"])) > 1
+    return "all", kind_of(row), "several sockets" if several else "one socket", row["machine"]
+
+
 def table(groups):
     return [[*of, *(None if value is None else round(value, 2) for value in summary(group))]
             for of, group in groups.items()]
 
 
-def main():
-    made = parser(__doc__)
-    made.add_argument("--logjam", type=program, default=str(ROOT / "build-sim/logjam"))
-    made.add_argument("--curves", default="david", help="a file of config/holdout/: downs")
-    made.add_argument("--machine", help="only the points of this profile")
-    made.add_argument("--figure", help="only the points of this figure")
-    made.add_argument("--seconds", type=number, default=0.001, help="virtual seconds of a run")
-    made.add_argument("--seed", type=whole, default=1)
-    made.add_argument("--set", default="", help="as of logjam, for all runs: occupancy=0.3")
-    made.add_argument("--fit", metavar="KEY", help="fit this key of each profile to the atomics")
-    made.add_argument("--points", help="a CSV file for all points, published and simulated")
-    arguments = made.parse_args()
+def wanted(rows, arguments):
+    found = [row for row in rows if arguments.machine in (None, row["machine"])
+             and arguments.figure in (None, row["figure"])]
+    if not found:
+        raise Refused("there are no such points")
+    return found
+
+
+def judged_points(arguments):
+    """Returns the (row, simulated) pairs of files that --points wrote."""
+    if arguments.points or arguments.fit or arguments.set:
+        raise Refused("--judge makes no run, so --points, --fit and --set have no effect")
+    rows = []
+    for path in arguments.judge:
+        rows += files.read_rows(path)
+        if not all(row.get("curve") and all((number_of(row.get(name)) or 0) > 0 for name in ABOVE_0)
+                   for row in rows):
+            raise Refused(f"{path} is no file of points with rates above 0, as --points writes it")
+    return [(row, float(row["simulated"])) for row in wanted(rows, arguments)]
+
+
+def simulated_points(arguments):
+    """Runs the points, and returns (row, simulated) pairs."""
     if arguments.points:
         files.is_there(arguments.points)  # refuses a link before the first run
     curves_of = ROOT / "config/holdout" / arguments.curves
     settings = tomllib.loads(files.read_text(curves_of.with_suffix(".toml"), links=True))["machines"]
-    rows = [row for row in files.read_rows(curves_of.with_suffix(".csv"), links=True)
-            if arguments.machine in (None, row["machine"])
-            and arguments.figure in (None, row["figure"])]
-    if not rows:
-        raise Refused("there are no such points")
+    rows = wanted(files.read_rows(curves_of.with_suffix(".csv"), links=True), arguments)
+    logjam = logjam_of(arguments.logjam, simulated=True)
 
     def simulation_with(change):
         changes = ",".join(filter(None, (arguments.set, change)))
-        return Simulation(arguments.logjam, settings, arguments.seconds, arguments.seed, changes)
+        return Simulation(logjam, settings, arguments.seconds, arguments.seed, changes)
 
     simulations = {}
     for machine in dict.fromkeys(row["machine"] for row in rows):
@@ -171,6 +213,27 @@ def main():
     if arguments.points:
         write_rows(pathlib.Path(arguments.points),
                    [{**row, "simulated": f"{simulated:.3f}"} for row, simulated in points])
+    return points
+
+
+def main():
+    made = parser(__doc__)
+    made.add_argument("--logjam", help="the simulated binary; else $LOGJAM_SIM, or build-sim/logjam")
+    made.add_argument("--curves", default="david", help="a file of config/holdout/: downs")
+    made.add_argument("--machine", help="only the points of this profile")
+    made.add_argument("--figure", help="only the points of this figure")
+    made.add_argument("--seconds", type=number, default=0.001, help="virtual seconds of a run")
+    made.add_argument("--seed", type=whole, default=1)
+    made.add_argument("--set", default="", help="as of logjam, for all runs: occupancy=0.3")
+    made.add_argument("--fit", metavar="KEY", help="fit this key of each profile to the atomics")
+    made.add_argument("--points", help="a CSV file for all points, published and simulated")
+    made.add_argument("--judge", nargs="+", metavar="FILE", help="files of points: no run is made")
+    arguments = made.parse_args()
+    points = judged_points(arguments) if arguments.judge else simulated_points(arguments)
+    order = validation.order(points, lines_of_order)
+    if order:
+        print_lines(validation.ORDER_HEADING, order)
+        print()
     print_lines(HEADING, table(curves(points)))
 
 

@@ -1,18 +1,31 @@
-"""Compares simulated rates with native rates at the same points, on this machine and its profile.
+"""Compares simulated rates with rates of real machines at the same points.
 
-Computes for each point the ratio simulated / native of the table's first column. If one of two
-points that differ only in the scheme is clearly faster natively, the module checks whether it is
-also faster in the simulation.
+cells() and the functions after it compare with native rates of this machine. They compute for each
+point the ratio simulated / native of the table's first column. If one of two points that differ only
+in the scheme is clearly faster natively, they check whether it is also faster in the simulation.
+
+order() compares with published curves. It looks at all pairs of curves of one figure of a machine, at
+each number of threads, by how many times the simulation says that one of both is faster. A pair is right
+if that curve is also faster on the real machine, by however little; equal published rates are wrong.
+The interval of the share of right pairs is Wilson's (1927, 95 %). The pairs of one machine and number of
+threads share curves, so they depend on each other. Hence the interval is that of fewer, independent
+pairs: of the number with which the share would scatter as it does between these groups of pairs. The
+groups of one machine depend on each other, too, so the true interval is still wider.
 """
 
 import dataclasses
 import itertools
+import math
+import statistics
 
 from experiments.analysis import NotMeasured
 from experiments.errors import Refused
 
 NEAR = 0.2  # a near ratio differs from 1 by at most this; schemes that differ more are ranked
 RANKED = "log"  # the axis whose values are ranked
+BANDS = {"1.05 to 1.2": 1.05, "1.2 to 1.5": 1.2, "1.5 to 2": 1.5, "2 and more": 2}
+ORDER_HEADING = ("pairs of", "simulated ratio", "pairs", "right", "wrong", "% right", "from", "to",
+                 "clear", "right")
 
 
 @dataclasses.dataclass
@@ -92,3 +105,59 @@ def lines(found):
 
 def columns(found):
     return [*found[0].axes, "native", "simulated", "simulated / native"]
+
+
+def wilson(share, number):
+    """Returns the interval (low, high) of a share of `number` independent trials."""
+    z = statistics.NormalDist().inv_cdf(0.975)
+    middle, wide = share + z * z / (2 * number), 1 + z * z / number
+    half = z * math.sqrt(share * (1 - share) / number + z * z / (4 * number * number))
+    return (middle - half) / wide, (middle + half) / wide
+
+
+def independent(groups):
+    """Returns the number of independent trials whose share scatters as between these groups of
+    trials, each a list of booleans. With equal shares it is the number of groups."""
+    trials = list(itertools.chain(*groups))
+    share = sum(trials) / len(trials)
+    squares = sum((sum(group) - share * len(group)) ** 2 for group in groups)
+    if not squares or len(groups) == 1:
+        return len(groups)
+    variance = squares * len(groups) / (len(groups) - 1) / len(trials) ** 2
+    return min(len(trials), share * (1 - share) / variance)
+
+
+def _line(pairs):
+    """Returns the values of ORDER_HEADING after the names, of (group, right, clear) tuples."""
+    right, clear = sum(right for _, right, _ in pairs), [right for _, right, clear in pairs if clear]
+    groups = {}
+    for group, is_right, _ in pairs:
+        groups.setdefault(group, []).append(is_right)
+    low, high = wilson(right / len(pairs), independent(list(groups.values())))
+    return [len(pairs), right, len(pairs) - right,
+            *(round(100 * part) for part in (right / len(pairs), low, high)), len(clear), sum(clear)]
+
+
+def order(points, names_of):
+    """Returns the lines of the table of orders. `points`: (row, simulated) pairs. `names_of` returns
+    the names of the table's lines to which a row's pairs count, in the table's order. Clear pairs have published rates that
+    differ by more than NEAR."""
+    alternatives, found = {}, {}
+    for row, simulated in points:
+        place = tuple(row[name] for name in ("machine", "figure", "lines", "threads"))
+        alternatives.setdefault(place, []).append((simulated, float(row["published"]), row))
+    for curves in alternatives.values():
+        for pair in itertools.combinations(curves, 2):
+            (slow, published_slow, row), (fast, published_fast, _) = sorted(pair, key=lambda one: one[0])
+            band = max((name for name, least in BANDS.items() if fast >= least * slow), default="",
+                       key=BANDS.get)
+            if not band:
+                continue
+            low, high = sorted((published_slow, published_fast))
+            judged = ((row["machine"], row["threads"]), published_fast > published_slow,
+                      high > (1 + NEAR) * low)
+            for name in enumerate(names_of(row)):
+                found.setdefault(name, {}).setdefault(band, []).append(judged)
+    return [[name, band, *_line(bands[band])]
+            for (_, name), bands in sorted(found.items(), key=lambda line: line[0][0])
+            for band in reversed(list(BANDS)) if band in bands]

@@ -1,8 +1,9 @@
-"""Tests the comparison of simulated rates with native rates."""
+"""Tests the comparison of simulated rates with native rates, and the order of published curves."""
 
+import subprocess
 import unittest
 
-from fixtures import experiment, row
+from fixtures import ROOT, experiment, row
 
 from experiments import validation
 from experiments.analysis import Measured
@@ -53,3 +54,60 @@ class Validation(unittest.TestCase):
         self.assertEqual(len(cells({("centr", 1): 1})), 1)
         with self.assertRaises(Refused):
             cells({("silo", 1): 1})
+
+
+def line_of(published, simulated, **others):
+    """Returns the lines of two curves with these rates. `others`: what differs in the second curve."""
+    one = {"machine": "m", "figure": "4", "lines": "1", "threads": "8"}
+    points = [({**one, **more, "published": str(of)}, float(rate))
+              for of, rate, more in zip(published, simulated, ({}, others))]
+    return validation.order(points, lambda point: ("all",))
+
+
+class Order(unittest.TestCase):
+    def test_a_pair_counts_by_the_simulated_ratio_and_is_right_if_the_published_order_is_the_same(self):
+        for published, simulated, band, right, clear in (
+                ((1, 2), (1, 3), "2 and more", 1, 1),
+                ((2, 1), (1, 3), "2 and more", 0, 1),
+                ((2, 1), (6, 4), "1.5 to 2", 1, 1),    # the least ratio of a band is in the band
+                ((1, 1), (1, 1.3), "1.2 to 1.5", 0, 0),  # equal published rates
+                ((1, 1.19), (1, 1.1), "1.05 to 1.2", 1, 0)):
+            with self.subTest(published=published, simulated=simulated):
+                (name, found, pairs, *counts, _, _, _, clears, _), = line_of(published, simulated)
+                self.assertEqual((name, found, pairs, counts, clears),
+                                 ("all", band, 1, [right, 1 - right], clear))
+        self.assertEqual(line_of((1, 9), (1, 1.04)), [])
+
+    def test_only_curves_of_one_figure_and_machine_are_alternatives_at_equal_threads(self):
+        for name in ("machine", "figure", "lines", "threads"):
+            self.assertEqual(line_of((1, 2), (1, 2), **{name: "other"}), [], name)
+        self.assertEqual(len(line_of((1, 2), (1, 2), curve="other")), 1)
+
+    def test_the_interval_is_wilsons_of_as_many_pairs_as_are_independent(self):
+        for share, number, interval in ((0.5, 10, (0.237, 0.763)), (1, 10, (0.722, 1)),
+                                        (0.9, 100, (0.826, 0.945))):
+            for ours, known in zip(validation.wilson(share, number), interval):
+                self.assertAlmostEqual(ours, known, 3)
+        alone, alike = [[True], [False]] * 50, [[True] * 10, [False] * 10] * 50
+        for groups, least, most in ((alone, 98, 100), (alike, 98, 100), ([[True] * 9] * 7, 7, 7),
+                                    ([[True, False] * 5] * 7, 7, 7), ([[True, False]], 1, 1)):
+            self.assertTrue(least <= validation.independent(groups) <= most, groups[:2])
+
+    def test_the_page_begins_with_the_table_that_the_script_prints(self):
+        done = subprocess.run(
+            [ROOT / "scripts/holdout.py", "--judge", *sorted(ROOT.glob("results/holdout/*-model9.csv"))],
+            stdout=subprocess.PIPE, text=True, check=True)
+        page = (ROOT / "docs/VALIDATION.md").read_text()
+        lines = [line.rsplit(maxsplit=8) for line in done.stdout.partition("\n\n")[0].splitlines()[1:]]
+        machines = {}
+        for name, pairs, right, _, share, low, high, clear, clear_right in lines:
+            of, band = map(str.strip, name.split("  ", maxsplit=1))
+            if (ROOT / f"config/machines/{of}.toml").exists():
+                machines.setdefault(of, {})[band] = f"{right} of {pairs}"
+                continue
+            self.assertTrue(f"| {of} | {band} | {right} of {pairs} | {share} ({low} to {high}) | "
+                            f"{clear_right} of {clear} |" in page, (of, band))
+        self.assertEqual(len(machines), 6)
+        for of, bands in machines.items():
+            cells = [bands.get(band, "\u2013") for band in reversed(list(validation.BANDS))]
+            self.assertTrue(f"| `{of}` | {' | '.join(cells)} |" in page, of)

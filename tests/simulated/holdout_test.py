@@ -36,12 +36,20 @@ NEEDS_BINARY = unittest.skipUnless(os.environ.get("LOGJAM"), "LOGJAM names no bi
 
 class Holdout(unittest.TestCase):
     def test_twice_and_half_are_equal_errors(self):
-        count, median, p90, ratio, rank = holdout.summary([[(1, 2), (4, 2), (8, 16)]])
+        count, median, p90, ratio, rank, *_ = holdout.summary([[(1, 2), (4, 2), (8, 16)]])
         self.assertEqual(count, 3)
         self.assertAlmostEqual(median, math.log(2))
         self.assertAlmostEqual(p90, math.log(2))
         self.assertAlmostEqual(ratio, 2)
         self.assertAlmostEqual(rank, math.sqrt(3) / 2)
+
+    def test_the_shape_has_the_errors_that_one_factor_for_each_curve_leaves(self):
+        for curves, median, p90 in (([[(1, 2), (2, 4), (3, 6)]], 0, 0),
+                                    ([[(1, 2), (1, 2), (1, 8)], [(1, 9)]], 0, 0.8 * math.log(4)),
+                                    ([[(1, 1), (1, 1)], [(1, 3), (1, 3)]], 0, 0)):
+            self.assertAlmostEqual(holdout.summary(curves)[5], median)
+            self.assertAlmostEqual(holdout.summary(curves)[6], p90)
+        self.assertEqual(holdout.summary([[(1, 2)]])[5:], (None, None))
 
     def test_equal_ranks_are_shared_and_a_flat_curve_has_no_correlation(self):
         self.assertAlmostEqual(holdout.summary([[(1, 1), (2, 3), (3, 2), (4, 4)]])[4], 0.8)
@@ -55,16 +63,19 @@ class Holdout(unittest.TestCase):
         self.assertIsNone(holdout.summary([[(1, 1)]])[4])
 
     def test_a_curve_and_the_sums_of_its_machine_and_of_all_have_a_line(self):
-        rows = [{"machine": "m", "figure": "4", "curve": "FAI", "lines": "1", "published": "2"},
-                {"machine": "m", "figure": "8", "curve": "CLH", "lines": "16", "published": "3"}]
+        rows = [{"machine": "m", "figure": "4", "curve": "FAI", "lines": "1", "threads": "32",
+                 "published": "2"},
+                {"machine": "m", "figure": "8", "curve": "CLH", "lines": "16", "threads": "31",
+                 "published": "3"}]
         lines = holdout.table(holdout.curves([(row, 4.0) for row in rows]))
-        self.assertEqual([line[0] for line in lines], ["m", "m", "m", "m", "all", "all"])
+        self.assertEqual([line[0] for line in lines], ["m", "m", "m", "m", "all", "all", "all"])
+        self.assertIn("all atomics, 32 threads and more", [line[1] for line in lines])
         self.assertIn("Fig. 8 best lock, 16 locks", [line[1] for line in lines])
-        self.assertEqual(lines[0][2:], [1, 0.69, 0.69, 2.0, None])
+        self.assertEqual(lines[0][2:], [1, 0.69, 0.69, 2.0, None, None, None])
 
     def test_curves_without_a_figure_have_their_own_names_and_belong_to_atomics_or_locks(self):
-        rows = [{"machine": "m", "figure": figure, "curve": curve, "lines": "1", "published": "2"}
-                for figure, curve in (("atomics", "atomic add"), ("locks", "ticket spin"))]
+        rows = [{"machine": "m", "figure": figure, "curve": curve, "lines": "1", "threads": "1",
+                 "published": "2"} for figure, curve in (("atomics", "atomic add"), ("locks", "ticket spin"))]
         self.assertEqual(list(holdout.curves([(row, 4.0) for row in rows])), [
             ("m", "atomic add"), ("m", "ticket spin, 1 lock"), ("m", "all atomics"),
             ("m", "all locks"), ("all", "all atomics"), ("all", "all locks")])
@@ -132,7 +143,7 @@ class Holdout(unittest.TestCase):
             done = script("--machine=t5120", "--figure=8", "--seconds=0.0001", f"--points={out}")
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(done.stdout.split()[:3], ["machine", "curve", "points"])
-            self.assertEqual(len(done.stdout.splitlines()), 1 + 4 + 2)
+            self.assertEqual(len(done.stdout.splitlines()), 1 + 4 + 3)
             rows = read_rows(out)
             self.assertEqual(len(rows), 12)
             for row in rows:
@@ -142,13 +153,15 @@ class Holdout(unittest.TestCase):
     def test_the_curves_of_another_source_run_on_their_machine(self):
         done = script("--curves=downs", "--machine=w2104", "--seconds=0.0001")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(len(done.stdout.splitlines()), 1 + 3 + 2 + 2)
+        order, curves = done.stdout.split("\n\n")
+        self.assertEqual(order.split()[:2], ["pairs", "of"])
+        self.assertEqual(len(curves.splitlines()), 1 + 3 + 2 + 2)
 
     @NEEDS_BINARY
     def test_a_fit_names_its_value_before_the_table(self):
         done = script("--curves=downs", "--machine=w2104", "--seconds=0.00002", "--fit=occupancy")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stdout, r"^w2104: occupancy=[01]\.\d\nmachine ")
+        self.assertRegex(done.stdout, r"^w2104: occupancy=[01]\.\d\npairs of ")
 
     @NEEDS_BINARY
     def test_a_simulated_run_repeats_to_the_last_byte(self):
