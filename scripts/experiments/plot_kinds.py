@@ -11,9 +11,11 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 from experiments.curves import EDGE_KINDS
+from experiments.groups import DECIDED
 from experiments.style import COLOURS, duration, of_bar, short, words_of
 
 GRID = "#e6e6e6"
+TIED = "#fdeab3"
 INK = "#333333"
 DOUBTFUL = "#bdbdbd"
 LETTER = 0.058  # width of a letter in a bar's label, in inches
@@ -55,6 +57,17 @@ def lines(axes, marks, styles, plot):
         scale_x(axes, plot, names)
     if plot.get("y_scale", "linear") == "linear" and marks:
         axes.set_ylim(bottom=min(0, axes.get_ylim()[0]))
+
+
+def undecided(axes, marks):
+    """Shades the rates within DECIDED times of the best log. Of simulated logs, these have no order."""
+    best = {}
+    for mark in marks:
+        if mark.facts["log"] != "none":
+            best[mark.x] = max(mark.middle, best.get(mark.x, 0))
+    x = sorted(best)
+    axes.fill_between(x, [best[at] / DECIDED for at in x], [best[at] for at in x], color=TIED, lw=0,
+                      zorder=1)
 
 
 def thin_bars(axes, x, marks, colour, zorder=2):

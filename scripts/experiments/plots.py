@@ -18,6 +18,7 @@ from matplotlib.patches import Patch
 from PIL import Image
 
 from experiments import curves, doubts, files, labels, plot_kinds, verdicts
+from experiments.groups import DECIDED, RATE
 from experiments.style import (COLOURS, FAMILIES, OTHERS, VERDICTS, component_colours,
                                component_names, family_of, name_of, schemes_of, short_machine)
 
@@ -66,6 +67,10 @@ class Figure:
                              for family, members in self.families.items()}
             self.panels = list(self.families)
         self.parts = dict(zip(self.columns, component_names(self.columns)))
+        self.shaded = (measured.simulated and self.kind == "lines" and len(self.styles) > 1
+                       and self.plot.get("x") in experiment.axis_names()
+                       and all(isinstance(mark.x, float) and RATE.search(mark.column)
+                               for mark in self.drawn))
         if self.kind == "stacked":
             colours = component_colours(list(self.parts.values()))
             self.parts = {c: (name, colours[name]) for c, name in self.parts.items()}
@@ -210,6 +215,9 @@ class Figure:
             plot_kinds.lines(axes, drawn, self.styles, plot)
             if self.kind == "cdf":
                 plot_kinds.scale_latency(axes, plot)
+        if self.shaded and not published:
+            of_panel = self.families.get(panel, [panel])[0]
+            plot_kinds.undecided(axes, [d for d in self.drawn if d.panel == of_panel])
         self._words(axes, panel, column, published, last, first, left)
 
     def _words(self, axes, panel, column, published, last, first, left):
@@ -267,6 +275,8 @@ class Figure:
         of_rows = doubts.sentences(self.measured.rows)
         if any(getattr(mark, "doubtful", False) for mark in self.drawn):
             of_rows.append("grey: more than a third of the point's rows are disturbed or unsteady")
+        if self.shaded:
+            of_rows.append(f"shaded: within {DECIDED} times of the best log, where the model decides no order")
         return [*textwrap.wrap("; ".join(of_rows), 185), *textwrap.wrap("; ".join(said), 185)[:2]]
 
 

@@ -5,6 +5,7 @@ import tempfile
 import unittest
 
 import synthetic
+from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from PIL import Image
 
@@ -71,6 +72,27 @@ class Marks(unittest.TestCase):
                 drawn = [[tuple(end) for end in line[:, 1:].tolist()]
                          for bars in axes.collections for line in bars.get_segments()]
                 self.assertIn([(20,), (50,)], drawn)
+
+    def test_rates_without_an_order_are_shaded_where_simulated_logs_are_compared_over_threads(self):
+        toml = synthetic.LINES.replace('"centr", "silo"', '"none", "centr", "silo"')
+        for machine, before, after, shaded in (
+                ("simulated numa4x64, 64 cores", "", "", True),
+                (synthetic.MACHINE, "", "", False),
+                ("simulated numa4x64, 64 cores", 'y = "tps"', 'y = "commit_p50_us"', False),
+                ("simulated numa4x64, 64 cores", 'x = "threads"', 'x = "commit_p50_us"', False)):
+            one = synthetic.experiment(toml.replace(before, after) if before else toml)
+            figure = plots.Figure(one, synthetic.measured(one, machine=machine), {}, "full")
+            with self.subTest(machine=machine, after=after):
+                self.assertEqual(figure.shaded, shaded)
+                self.assertEqual("shaded:" in "".join(figure._said_at_the_foot()), shaded)
+                figure.image()
+                axes = Figure().subplots()
+                figure._panel(axes, "ycsb", None, False, True, True, True)
+                bands = [band for band in axes.collections if isinstance(band, PolyCollection)]
+                self.assertEqual(len(bands), shaded)
+                for band in bands:  # Poplar is the best log
+                    found = {tuple(corner) for corner in band.get_paths()[0].vertices.tolist()}
+                    self.assertLessEqual({(8, 8 * 90000), (8, 4 * 90000), (1, 90000), (1, 45000)}, found)
 
     def test_the_thousands_are_said_once(self):
         one = synthetic.experiment(synthetic.LINES.replace('y_label = "transactions/s"',
