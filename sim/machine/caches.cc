@@ -126,10 +126,11 @@ Caches::Fetched Caches::fetch(Core& core, uint32_t number, bool write, const Hea
   const bool has_it = (line.sharers[core.number / 64] & bit_of(core.number)) != 0;
   const bool owns = line.owner_plus_1 == core.number + 1;  // a sibling has fetched the line
   const bool owned = line.owner_plus_1 != 0 && !owns;
+  uint32_t from = owned ? cores_[line.owner_plus_1 - 1U].complex : core.complex;
   Fetched fetched = has_it ? Fetched{} : from_elsewhere(core, number, line, now);
   const Picoseconds queued = fetched.cost - fetched.latency;
   bool passed_on = owned;
-  const Picoseconds upgrade = write ? invalidate_others(core, number, line) : 0;
+  const Picoseconds upgrade = write ? invalidate_others(core, number, line, &from) : 0;
   if (write && !owned) {
     passed_on |= upgrade != 0;
     // A core that has the line does not know whether other cores have it too. So a write waits for
@@ -138,15 +139,17 @@ Caches::Fetched Caches::fetch(Core& core, uint32_t number, bool write, const Hea
         std::max({fetched.latency, upgrade, has_it && !owns ? machine_.upgrade[kSameComplex] : 0});
   }
   const Picoseconds latency = fetched.latency + queued;
-  // During a part of its transfer between cores, a line serves no third core. The line reaches
-  // cores in the order of their requests, even if a core that asked earlier is further away. A
-  // clean line serves many cores at once.
+  // A line serves no third core during a part of its transfer between cores of a complex, and
+  // during the whole turn of its home otherwise. The line reaches cores in the order of their
+  // requests, even if a core that asked earlier is further away. A clean line serves many cores at
+  // once.
   const Picoseconds begin = std::max(now, line.busy_until) - std::min(passed, latency);
   Picoseconds end = std::max(begin + latency, line.arrives);
   if (passed_on) {
-    const auto occupied =
-        static_cast<Picoseconds>(static_cast<double>(latency) * machine_.profile.occupancy);
-    end = std::max(end, line.arrives + occupied);
+    const Picoseconds occupied = machine_.occupied(latency);
+    const Picoseconds turn =
+        from == core.complex ? occupied : turn_of_home(core, from, number, latency);
+    end = std::max(end, line.arrives + turn);
     line.busy_until = end - latency + occupied;
     ++line.transfers;
   } else if (!write && from_a_cache(fetched.source)) {
@@ -171,9 +174,11 @@ Caches::FarAtomic Caches::far_atomic(Core& core, uint32_t number, Picoseconds no
   Line& line = lines_[number];
   const bool owns = line.owner_plus_1 == core.number + 1;
   const bool here = owns || (line.shared_caches >> core.complex & 1) != 0;
+  uint32_t from = core.complex;
   Fetched fetched{.latency = machine_.clean[kSameComplex], .cost = machine_.clean[kSameComplex]};
   if (!owns) fetched = from_elsewhere(core, number, line, now);
-  const Picoseconds latency = std::max(fetched.latency, invalidate_others(core, number, line));
+  const Picoseconds upgrade = invalidate_others(core, number, line, &from);
+  const Picoseconds latency = std::max(fetched.latency, upgrade);
   core.l1.remove(number);
   core.l2.remove(number);
   line.sharers[core.number / 64] &= ~bit_of(core.number);
@@ -184,11 +189,29 @@ Caches::FarAtomic Caches::far_atomic(Core& core, uint32_t number, Picoseconds no
   const Picoseconds asked = now + fetched.cost - fetched.latency;
   const Picoseconds begins = std::max({asked, line.busy_until, line.arrives});
   if (begins > asked) ++counts_.waits_for_line;
-  // A line that comes from another complex serves no other core during a part of the transfer.
-  const double way = here ? 0 : static_cast<double>(latency) * machine_.profile.occupancy;
-  line.busy_until = begins + std::max(static_cast<Picoseconds>(way), machine_.far_atomic);
+  const Picoseconds fetching = here ? 0 : machine_.occupied(latency);
+  const Picoseconds turn =
+      from == core.complex ? fetching : turn_of_home(core, from, number, latency);
+  line.busy_until = begins + std::max(turn, machine_.far_atomic);
   ++line.transfers;
   return {begins, latency};
+}
+
+// Returns the time between a line's arrival at its last complex and the earliest arrival from there
+// at the core's complex, if the core's request already waits at the line's home. The home asks the
+// complex `from` when that complex has acknowledged the arrival. So the messages travel from `from`
+// to the home, back, and to the core. On average that is the way of a lone request: from the core
+// to the home, to `from`, and to the core. The latency includes this way for a home in one of these
+// two sockets. A home in a third socket is a detour.
+Picoseconds Caches::turn_of_home(const Core& core, uint32_t from, uint32_t number,
+                                 Picoseconds latency) const {
+  const uint32_t home = socket_of_home(number);
+  const auto way = [&](uint32_t complex) {
+    return machine_.way[machine_.distance_of_memory(complex, home)];
+  };
+  const Picoseconds by_home = way(core.complex) + way(from);
+  const Picoseconds direct = machine_.way[machine_.distance(core.complex, from)];
+  return latency + by_home - std::min(by_home, direct);
 }
 
 // Ends the process if the line's state does not agree with the cores' tags.
@@ -283,15 +306,22 @@ void Caches::take_from_owner(uint32_t number, Line& line) {
   put_in_shared_cache(owner.complex, number, line);
 }
 
-// Removes the line from all other caches. Returns how long that takes; 0 if none has the line.
-Picoseconds Caches::invalidate_others(Core& core, uint32_t number, Line& line) {
-  uint32_t farthest = 0, sharers = 0;
+// Removes the line from all other caches. Returns how long that takes; 0 if none has the line. Sets
+// `*farthest` to the complex of the farthest of these caches, if it is not the core's.
+Picoseconds Caches::invalidate_others(Core& core, uint32_t number, Line& line, uint32_t* farthest) {
+  uint32_t distance = kSameComplex, sharers = 0;
   bool any = false;
+  const auto dropped_by = [&](uint32_t complex) {
+    any = true;
+    const uint32_t far = machine_.distance(core.complex, complex);
+    if (far <= distance) return;
+    distance = far;
+    *farthest = complex;
+  };
   for_each_sharer(line, [&](uint32_t sharer) {
     if (sharer == core.number) return;
-    any = true;
+    dropped_by(cores_[sharer].complex);
     ++sharers;
-    farthest = std::max(farthest, machine_.distance(core.complex, cores_[sharer].complex));
     cores_[sharer].l1.remove(number);
     cores_[sharer].l2.remove(number);
     line.sharers[sharer / 64] &= ~bit_of(sharer);
@@ -299,14 +329,13 @@ Picoseconds Caches::invalidate_others(Core& core, uint32_t number, Line& line) {
   const uint32_t own = line.shared_caches & 1U << core.complex;
   for_each_bit(line.shared_caches ^ own, [&](uint32_t other) {
     shared_[other].remove(number);
-    any = true;
-    farthest = std::max(farthest, machine_.distance(core.complex, other));
+    dropped_by(other);
   });
   line.shared_caches = own;
   line.owner_plus_1 = 0;
   if (!any) return 0;
   ++counts_.upgrades;
-  return machine_.upgrade[farthest] + (sharers - std::min(sharers, 1U)) * machine_.sharer;
+  return machine_.upgrade[distance] + (sharers - std::min(sharers, 1U)) * machine_.sharer;
 }
 
 void Caches::put(Core& core, uint32_t number, Line& line, bool writable) {

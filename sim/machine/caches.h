@@ -132,7 +132,9 @@ class Caches {
  private:
   Fetched from_memory(Core& core, uint32_t number, Line& line, Picoseconds now);
   Fetched from_elsewhere(Core& core, uint32_t number, Line& line, Picoseconds now);
-  Picoseconds invalidate_others(Core& core, uint32_t number, Line& line);
+  Picoseconds invalidate_others(Core& core, uint32_t number, Line& line, uint32_t* farthest);
+  Picoseconds turn_of_home(const Core& core, uint32_t from, uint32_t number,
+                           Picoseconds latency) const;
   void take_from_owner(uint32_t number, Line& line);
   void put(Core& core, uint32_t number, Line& line, bool writable);
   void drop(Core& core, uint32_t number);

@@ -52,7 +52,7 @@ Machine make_machine(const Profile& profile, uint32_t contexts, uint64_t seed) {
     platform::refuse(p.name + ": far_atomic_cycles: there is no shared cache (l3_mib)");
   }
   made.contexts = contexts == 0 ? all : contexts;
-  made.fully_connected = p.interconnect == "full";
+  made.fully_connected = p.interconnect != "square";
   made.cycle = made.cycles(1);
   made.sockets = 1;
   for (uint32_t context = 0; context < made.contexts; ++context) {
@@ -81,6 +81,10 @@ Machine make_machine(const Profile& profile, uint32_t contexts, uint64_t seed) {
     made.clean[far] = made.cycles(clean[far]);
     made.dirty[far] = made.cycles(dirty[far]);
     made.hold[far] = static_cast<Picoseconds>(static_cast<double>(made.dirty[far]) * p.hold);
+    // A transfer from another socket takes longer than one within a socket by two ways. Requests to
+    // a hub make no detour.
+    const double two_ways = dirty[far] - std::min(dirty[kSameSocket], dirty[far]);
+    made.way[far] = far <= kSameSocket || p.interconnect == "hub" ? 0 : made.cycles(two_ways / 2);
     made.upgrade[far] = made.cycles(upgrade[far]);
     made.memory[far] = made.cycles(memory[far]);
     // No profile has stream prices for another socket. So the stream prices grow with the distance

@@ -15,7 +15,7 @@ namespace logjam::sim {
 using Picoseconds = uint64_t;
 
 // The version of the model in each row of results. Raise it when the model changes results.
-inline constexpr int kModelVersion = 9;
+inline constexpr int kModelVersion = 10;
 
 // Distances between two complexes. A complex is the cores of a socket that share a cache.
 inline constexpr uint32_t kSameComplex = 0, kSameSocket = 1, kOneHop = 2, kTwoHops = 3;
@@ -40,6 +40,7 @@ struct Machine {
   Picoseconds far_atomic;  // 0: cores do their atomic operations in their own caches
   Picoseconds clean[kDistances], dirty[kDistances], upgrade[kDistances], memory[kDistances];
   Picoseconds hold[kDistances];  // until a line's owner receives a request
+  Picoseconds way[kDistances];   // of a message between two sockets, in one direction
   Picoseconds clock, allocation, syscall, context_switch, futex_look, futex_wait, futex_wake;
   Picoseconds wake_latency, wake_busy, timer_late, time_slice, write_back, write_back_line;
 
@@ -49,6 +50,10 @@ struct Machine {
   // Returns the part of a wait for a line that the core's other waits do not hide.
   Picoseconds overlapped(Picoseconds wait) const {
     return static_cast<Picoseconds>(static_cast<double>(wait) / profile.overlap);
+  }
+  // Returns how long a line that moves between cores of a complex serves no third core.
+  Picoseconds occupied(Picoseconds latency) const {
+    return static_cast<Picoseconds>(static_cast<double>(latency) * profile.occupancy);
   }
   // Returns the core of a context. Contexts are numbered socket by socket: the first contexts of
   // all cores, then the second contexts of all cores.

@@ -20,7 +20,7 @@ bool has_one_context(const Profile& p) { return p.contexts == 1; }
 bool has_no_l2(const Profile& p) { return p.l2_kib == 0; }
 bool has_one_complex(const Profile& p) { return p.complexes == 1; }
 bool has_one_socket(const Profile& p) { return p.sockets == 1; }
-bool has_one_hop(const Profile& p) { return p.interconnect == "full" || p.sockets <= 2; }
+bool has_one_hop(const Profile& p) { return p.interconnect != "square" || p.sockets <= 2; }
 template <double Profile::*other>
 double as(const Profile& p) {
   return p.*other;
@@ -198,8 +198,8 @@ Profile read_profile(const std::string& name, const std::string& changes) {
     if (!key.empty() && !seen.insert(key).second) platform::refuse(where + key + " comes twice");
   }
   if (profile.name.empty()) platform::refuse(path.string() + " has no name");
-  if (profile.interconnect != "full" && profile.interconnect != "square") {
-    platform::refuse(path.string() + ": interconnect is \"full\" or \"square\"");
+  if (!std::set<std::string>{"full", "square", "hub"}.contains(profile.interconnect)) {
+    platform::refuse(path.string() + ": interconnect is \"full\", \"square\" or \"hub\"");
   }
   std::istringstream list(changes);
   for (std::string change; std::getline(list, change, ',');) {

@@ -211,9 +211,40 @@ TEST(Caches, CoresThatAddToOneLineAtOneTimeFinishOneAfterTheOther) {
   EXPECT_EQ(caches.access_at(1, line, true, kNow), 110U + 55U);
   EXPECT_EQ(caches.access_at(2, line, true, kNow), 110U + 2 * 55U);
   EXPECT_EQ(caches.access_at(3, line, true, kNow), 110U + 3 * 55U);
-  EXPECT_EQ(caches.access_at(kAcross, line, true, kNow), 4 * 55U + 400U);
+  EXPECT_EQ(caches.access_at(kAcross, line, true, kNow), 110U + 3 * 55U + 400U);
   EXPECT_EQ(caches->line(line).transfers, 5U);
   EXPECT_EQ(caches->counts().waits_for_line, 4U);
+}
+
+TEST(Caches, BetweenSocketsALineWaitsForItsHomesTurn) {
+  TestCaches caches(small_profile());
+  const uint32_t line = line_of_new_page();
+  caches.store(kHere, line);
+  constexpr Picoseconds kNow = 5'000'000'000;
+  constexpr Picoseconds kHop = 280, kTwoHops = 400, kWayOfAHop = (280 - 160) / 2;
+  Picoseconds expected = kHop;
+  EXPECT_EQ(caches.access_at(kNextSocket, line, true, kNow), expected);
+  EXPECT_EQ(caches.access_at(kHere, line, true, kNow), expected += kHop);
+  EXPECT_EQ(caches.access_at(kAcross, line, true, kNow), expected += kTwoHops);
+  // The home is two hops from the owner and one hop from the core that asks, which are neighbours.
+  expected += kHop + 2 * kWayOfAHop;
+  EXPECT_EQ(caches.access_at(kNextSocket, line, true, kNow), expected);
+  EXPECT_EQ(caches.access_at(kNextSocketToo, line, true, kNow), expected += 55U) << "no home asked";
+  EXPECT_EQ(caches.access_at(kHere, line, false, kNow), expected += kHop);
+  EXPECT_EQ(caches.access_at(kHere, line, true, kNow), expected += 250) << "an upgrade";
+}
+
+TEST(Caches, AHubAsksTheOwnerWithoutADetourByTheHome) {
+  for (const auto& [interconnect, detour] : {std::pair("full", 60U), std::pair("hub", 0U)}) {
+    Profile profile = small_profile();
+    profile.interconnect = interconnect;
+    TestCaches caches(profile);
+    const uint32_t line = line_of_new_page();
+    caches.store(kNextSocket, line);
+    constexpr Picoseconds kNow = 5'000'000'000;
+    EXPECT_EQ(caches.access_at(kAcross, line, true, kNow), 280U);
+    EXPECT_EQ(caches.access_at(kNextSocket, line, true, kNow), 280U + 280U + detour);
+  }
 }
 
 TEST(Caches, ALineComesToNoCoreBeforeItHasComeToTheLastOne) {
@@ -331,6 +362,17 @@ TEST(SharedCaches, BetweenTheComplexesOfASocketALineHasPricesOfItsOwn) {
   EXPECT_EQ(caches->counts().other_complex, 3U) << "core 2, twice, and what core 0 takes back";
 }
 
+TEST(SharedCaches, BetweenTheComplexesOfASocketALineWaitsForItsHomesTurn) {
+  TestCaches caches(profile_of_complexes());
+  constexpr Picoseconds kNow = 5'000'000'000, kWayOfAHop = (280 - 160) / 2;
+  for (const uint32_t home : {0, 1}) {
+    const uint32_t line = line_of_new_page(home);
+    caches.store(0, line);
+    EXPECT_EQ(caches.access_at(2, line, true, kNow), 160U);
+    EXPECT_EQ(caches.access_at(0, line, true, kNow), 160U + 160U + home * 2 * kWayOfAHop);
+  }
+}
+
 TEST(SharedCaches, EachComplexHasASharedCache) {
   TestCaches caches(profile_of_complexes());
   const uint32_t line = line_of_new_page();
@@ -369,7 +411,7 @@ TEST(SharedCaches, AFarAtomicFetchesTheLineFromTheSocketThatHasIt) {
   EXPECT_EQ(atomic(kNeighbour), (std::pair<Picoseconds, Picoseconds>(24, 45)));
   now += 1'000'000'000;
   EXPECT_EQ(atomic(kNextSocket), (std::pair<Picoseconds, Picoseconds>(0, 250)));
-  EXPECT_EQ(atomic(kHere), (std::pair<Picoseconds, Picoseconds>(125, 250))) << "it was on its way";
+  EXPECT_EQ(atomic(kHere), (std::pair<Picoseconds, Picoseconds>(250, 250))) << "it was on its way";
   EXPECT_EQ(caches->line(line).sharers[0], 0U) << "no core keeps it";
 }
 

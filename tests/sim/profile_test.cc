@@ -157,7 +157,7 @@ TEST_F(ProfileReaderDeathTest, ABadProfileIsRefusedWithASentence) {
   } const bad[] = {
       {"rmw_cycles = 20  # assumed\n", "", "FILE has no key rmw_cycles"},
       {"name = \"A machine # 1\"\n", "", "FILE has no name"},
-      {"interconnect = \"square\"\n", "", "FILE: interconnect is \"full\" or \"square\""},
+      {"interconnect = \"square\"\n", "", "FILE: interconnect is \"full\", \"square\" or \"hub\""},
       {"sockets = 4", "socket = 4", "FILE:5: \"socket\" is not a key of a machine's profile"},
       {"cores = 4", "sockets = 4", "FILE:6: sockets comes twice"},
       {"ghz", "name = \"another\"\nghz", "FILE:4: name comes twice"},
