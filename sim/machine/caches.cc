@@ -374,8 +374,10 @@ void Caches::put_in_shared_cache(uint32_t complex, uint32_t number, Line& line) 
 void Caches::forget_warmed() { std::ranges::fill(warmed_, kNoLine); }
 
 void Caches::warm_shared_cache(uint32_t number) {
-  const uint32_t complex =
-      socket_of_home(number) * machine_.complexes_of_socket + number % machine_.complexes_of_socket;
+  // The quotient lets each complex use all its sets, although the number of complexes may divide
+  // the number of sets.
+  const uint32_t turn = (number + number / shared_.front().sets()) % machine_.complexes_of_socket;
+  const uint32_t complex = socket_of_home(number) * machine_.complexes_of_socket + turn;
   TagStore& cache = shared_[complex];
   if (cache.holds_nothing() || cache.touch(number, false)) return;
   put_in_shared_cache(complex, number, lines_[number]);

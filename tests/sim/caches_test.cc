@@ -418,13 +418,31 @@ TEST(SharedCaches, AFarAtomicFetchesTheLineFromTheSocketThatHasIt) {
 TEST(SharedCaches, ALoadedLineIsInASharedCacheOfItsHomeAndInNoCore) {
   TestCaches caches(profile_of_complexes());
   const uint32_t page = line_of_new_page(), elsewhere = line_of_new_page(1);
+  uint32_t expected = 0;
   for (uint32_t line = page; line < page + 4; ++line) {
     caches->warm(line);
-    EXPECT_EQ(caches.load(kHere, line), line % 2 == 0 ? 45U : 130U);
+    const uint32_t cache = caches->line(line).shared_caches;
+    EXPECT_EQ(cache, line == page ? cache : expected) << "the complexes take lines in turn";
+    expected = cache == 1 ? 2 : 1;
+    EXPECT_EQ(caches.load(kHere, line), cache == 1 ? 45U : 130U);
     EXPECT_EQ(caches->line(line).sharers[0], 1U) << "no core had it";
   }
   caches->warm(elsewhere);
   EXPECT_EQ(caches.load(kHere, elsewhere), 200U);
+}
+
+TEST(SharedCaches, LoadedLinesFillAllSetsOfAllComplexes) {
+  Profile profile = profile_of_complexes();
+  profile.l3_mib = 1 / 64.0;  // 256 lines in each of two complexes
+  TestCaches caches(profile);
+  const uint32_t page = line_of_new_page();
+  for (uint32_t lines = kPageBytes / kLineBytes; lines < 512; lines += kPageBytes / kLineBytes) {
+    line_of_new_page();
+  }
+  for (uint32_t line = page; line < page + 512; ++line) caches->warm(line);
+  for (uint32_t line = page; line < page + 512; ++line) {
+    EXPECT_NE(caches->line(line).shared_caches, 0U);
+  }
 }
 
 TEST(SharedCaches, WhatWasLoadedFirstLeavesTheSharedCacheFirst) {
