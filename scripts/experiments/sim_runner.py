@@ -150,8 +150,8 @@ class Profile:
     def _longest_way(self):
         if self.fields["sockets"] == 1:
             return 0
-        square = self.fields.get("interconnect") == "square" and self.fields["sockets"] > 2
-        return 2 if square else 1
+        near = {"square": 2, "chassis": 4}.get(self.fields.get("interconnect"), math.inf)
+        return 2 if self.fields["sockets"] > near else 1
 
     def _of_a_missing_cache(self, name):
         size = {"l2": "l2_kib", "l3": "l3_mib"}.get(name.split("_")[0])

@@ -52,7 +52,7 @@ Machine make_machine(const Profile& profile, uint32_t contexts, uint64_t seed) {
     platform::refuse(p.name + ": far_atomic_cycles: there is no shared cache (l3_mib)");
   }
   made.contexts = contexts == 0 ? all : contexts;
-  made.fully_connected = p.interconnect != "square";
+  made.one_hop = one_hop(p.interconnect);
   made.cycle = made.cycles(1);
   made.sockets = 1;
   for (uint32_t context = 0; context < made.contexts; ++context) {

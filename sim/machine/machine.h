@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <string>
 
@@ -28,9 +27,9 @@ struct Machine {
   // Whether the simulation checks the clocks, the order of the contexts, and that the states of the
   // cache lines agree with the caches' tags (--test=sim_check:1).
   bool checks_itself = false;
-  bool fully_connected;  // every socket is one hop from every other socket
-  uint32_t contexts;     // the number of contexts that take part
-  uint32_t sockets;      // the number of sockets of these contexts
+  uint32_t one_hop;   // as one_hop() returns it
+  uint32_t contexts;  // the number of contexts that take part
+  uint32_t sockets;   // the number of sockets of these contexts
   uint32_t complexes_of_socket, cores_of_complex;
   Picoseconds look_ahead;  // how far a context may run ahead of the order of the clocks
   Picoseconds cycle;
@@ -65,7 +64,7 @@ struct Machine {
     if (one == other) return kSameComplex;
     const uint32_t hops = socket_of_complex(one) ^ socket_of_complex(other);
     if (hops == 0) return kSameSocket;
-    return fully_connected || std::has_single_bit(hops) ? kOneHop : kTwoHops;
+    return (one_hop >> hops & 1) != 0 ? kOneHop : kTwoHops;
   }
   uint32_t distance_of_memory(uint32_t complex, uint32_t socket) const {
     return distance(complex, socket * complexes_of_socket);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
@@ -20,7 +21,10 @@ bool has_one_context(const Profile& p) { return p.contexts == 1; }
 bool has_no_l2(const Profile& p) { return p.l2_kib == 0; }
 bool has_one_complex(const Profile& p) { return p.complexes == 1; }
 bool has_one_socket(const Profile& p) { return p.sockets == 1; }
-bool has_one_hop(const Profile& p) { return p.interconnect != "square" || p.sockets <= 2; }
+bool has_one_hop(const Profile& p) {
+  const uint32_t differences = (1U << std::bit_ceil(static_cast<uint32_t>(p.sockets))) - 2;
+  return (differences & ~one_hop(p.interconnect)) == 0;
+}
 template <double Profile::*other>
 double as(const Profile& p) {
   return p.*other;
@@ -176,6 +180,12 @@ std::filesystem::path path_of(const std::string& name) {
 
 }  // namespace
 
+uint32_t one_hop(const std::string& interconnect) {
+  if (interconnect == "full" || interconnect == "hub") return 0b11111110;
+  if (interconnect == "square") return 0b00010110;
+  return interconnect == "chassis" ? 0b00001110 : 0;
+}
+
 Profile read_profile(const std::string& name, const std::string& changes) {
   const std::filesystem::path path = path_of(name);
   std::string text;
@@ -198,8 +208,9 @@ Profile read_profile(const std::string& name, const std::string& changes) {
     if (!key.empty() && !seen.insert(key).second) platform::refuse(where + key + " comes twice");
   }
   if (profile.name.empty()) platform::refuse(path.string() + " has no name");
-  if (!std::set<std::string>{"full", "square", "hub"}.contains(profile.interconnect)) {
-    platform::refuse(path.string() + ": interconnect is \"full\", \"square\" or \"hub\"");
+  if (one_hop(profile.interconnect) == 0) {
+    platform::refuse(path.string() +
+                     ": interconnect is \"full\", \"hub\", \"square\" or \"chassis\"");
   }
   std::istringstream list(changes);
   for (std::string change; std::getline(list, change, ',');) {

@@ -30,6 +30,10 @@ struct Profile {
   double look_ahead_ns;
 };
 
+// Returns a set of bits. Two sockets whose numbers differ in the bits of n are one hop apart if bit
+// n is in the set; otherwise they are two hops apart. Returns 0 for an unknown interconnect.
+uint32_t one_hop(const std::string& interconnect);
+
 // Returns the profile `name`: a path, or the name of a file of config/machines/ without its ending.
 // `changes` ("key=value,...") replaces numbers of the file. Ends the process with one sentence if a
 // key is unknown or has no source, or if a key without a default for this machine is missing.

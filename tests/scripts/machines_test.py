@@ -74,8 +74,8 @@ def contradictions(profile):
     said += [f"{key} is 0" for key in ("ghz", "sockets", "cores", "contexts", "l1_kib", "overlap",
                                        "instructions_per_cycle", "memory_gb_s", "store_buffer",
                                        "time_slice_us") if not profile[key]]
-    if profile["interconnect"] not in ("full", "square", "hub"):
-        said.append("interconnect is not full, square or hub")
+    if profile["interconnect"] not in ("full", "hub", "square", "chassis"):
+        said.append("interconnect is unknown")
     return said
 
 

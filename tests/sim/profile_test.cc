@@ -128,6 +128,9 @@ TEST_F(ProfileReaderDeathTest, AMachineNeedNotPriceWhatItDoesNotHave) {
   EXPECT_EQ(profile.two_hop_memory_cycles, 220);
   const std::string full = with("\"square\"", "\"full\"");
   EXPECT_EQ(read(without(two_hops, full), "sockets=8").two_hop_memory_cycles, 330);
+  const std::string chassis = without(two_hops, with("\"square\"", "\"chassis\""));
+  EXPECT_EQ(read(chassis).two_hop_memory_cycles, 330);
+  expect_refusal(chassis, "FILE has no key two_hop_clean_cycles", "sockets=5");
   expect_refusal(small, "FILE has no key context_share", "sockets=1,l2_kib=0");
   expect_refusal(small, "FILE has no key l2_ways", "sockets=1,contexts=1");
   expect_refusal(small, "FILE has no key hop_clean_cycles", "contexts=1,l2_kib=0");
@@ -157,7 +160,8 @@ TEST_F(ProfileReaderDeathTest, ABadProfileIsRefusedWithASentence) {
   } const bad[] = {
       {"rmw_cycles = 20  # assumed\n", "", "FILE has no key rmw_cycles"},
       {"name = \"A machine # 1\"\n", "", "FILE has no name"},
-      {"interconnect = \"square\"\n", "", "FILE: interconnect is \"full\", \"square\" or \"hub\""},
+      {"interconnect = \"square\"\n", "",
+       "FILE: interconnect is \"full\", \"hub\", \"square\" or \"chassis\""},
       {"sockets = 4", "socket = 4", "FILE:5: \"socket\" is not a key of a machine's profile"},
       {"cores = 4", "sockets = 4", "FILE:6: sockets comes twice"},
       {"ghz", "name = \"another\"\nghz", "FILE:4: name comes twice"},
@@ -205,16 +209,25 @@ TEST_F(ProfileReaderDeathTest, ContextsAreCountedThroughTheCoresOfASocketThenThe
   EXPECT_EQ(machine("", 4).sockets, 1U);
 }
 
-TEST_F(ProfileReaderDeathTest, ASquareHasTwoHopsAcross) {
+TEST_F(ProfileReaderDeathTest, ASquareHasTwoHopsAcrossAndChassisTwoHopsBetweenThem) {
   const Machine square = make_machine(small_profile(), 0, 1);
   EXPECT_EQ(square.distance(2, 2), kSameComplex);
   EXPECT_EQ(square.distance(0, 1), kOneHop);
   EXPECT_EQ(square.distance(0, 2), kOneHop);
   EXPECT_EQ(square.distance(3, 0), kTwoHops);
   EXPECT_EQ(square.distance(1, 2), kTwoHops);
-  Profile full = small_profile();
-  full.interconnect = "full";
-  EXPECT_EQ(make_machine(full, 0, 1).distance(3, 0), kOneHop);
+  Profile other = small_profile();
+  other.interconnect = "full";
+  EXPECT_EQ(make_machine(other, 0, 1).distance(3, 0), kOneHop);
+  other.interconnect = "chassis";
+  other.sockets = 8;
+  const Machine chassis = make_machine(other, 0, 1);
+  for (uint32_t socket = 1; socket < 8; ++socket) {
+    EXPECT_EQ(chassis.distance(0, socket), socket < 4 ? kOneHop : kTwoHops) << socket;
+    EXPECT_EQ(chassis.distance(socket, 7), socket < 4   ? kTwoHops
+                                           : socket < 7 ? kOneHop
+                                                        : kSameComplex);
+  }
 }
 
 }  // namespace
