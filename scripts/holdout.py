@@ -17,6 +17,9 @@ each curve and each machine:
 
 With --fit=KEY the script first chooses a value for this key of each machine's profile. It is 0,
 0.1, ... or 1: the value with the least median error of the atomic operations, without locks.
+
+With --predict=FILE the script runs the points of config/holdout/manycore.csv instead, compares
+nothing, and writes what the simulated machines predict.
 """
 
 import functools
@@ -24,8 +27,10 @@ import itertools
 import json
 import math
 import pathlib
+import re
 import statistics
 import subprocess
+import tempfile
 
 from experiments import files, tomllib, validation
 from experiments.errors import Refused, number, parser, run_main, whole
@@ -118,6 +123,90 @@ class Simulation:
         return max(row["calls"], 1) / row["seconds"] * 1e-6
 
 
+ELSEWHERE = ("another socket", "own memory", "remote memory")  # not in caches of the own socket
+PREDICTED = {  # what the row of a run and its report of accesses say about a point
+    "M FAA/s on a line": lambda row, _: row["calls"] / row["seconds"] / row["lines"] * 1e-6,
+    "share of time in FAA": lambda row, _:
+        1 - row["calls"] * row["pause_ns"] * 1e-9 / row["seconds"] / row["threads"],
+    "transactions/s": lambda row, _: row["tps"],
+    "misses of the socket's caches a transaction": lambda row, report:
+        sum(report[who] for who in ELSEWHERE) / row["transactions"],
+    "misses of the core's caches a transaction": lambda row, report:
+        sum(report[who] for who in (*ELSEWHERE, "its complex's cache", "another core"))
+        / row["transactions"],
+}
+
+
+class Predictions:
+    """Runs the points of manycore.csv, each once for all that is predicted of it."""
+
+    def __init__(self, logjam, settings, seed, changes):
+        self._logjam, self._settings = pathlib.Path(logjam).resolve(), settings
+        self._seed, self._changes = seed, changes
+        self._known = {}
+
+    def flags(self, row):
+        changes = ",".join(filter(None, (row["set"], self._changes)))
+        words = [self._settings["figures"][row["figure"]]["flags"],
+                 *(self._settings["parts"][part] for part in row["curve"].split(", ")),
+                 row["flags"], f"--machine={row['machine']} --threads={row['threads']}",
+                 f"--set={changes}" if changes else "", f"--sim_seed={self._seed}"]
+        return " ".join(filter(None, words))
+
+    def value(self, row):
+        """Returns what is predicted, how the run was unsteady (or ""), and the model's version."""
+        flags = self.flags(row)
+        if flags not in self._known:
+            self._known[flags] = self._run(flags)
+        made, report = self._known[flags]
+        return PREDICTED[row["unit"]](made, report), made.get("unsteady") or "", made["machine"]
+
+    def _run(self, flags):
+        with tempfile.TemporaryDirectory() as directory:
+            profile = rf"--machine={ROOT}/config/machines/\1.toml"
+            words = re.sub(r"--machine=(\S+)", profile, flags).split()
+            if words[0] == "run":
+                words += ["--wal_dir=log"]
+            done = subprocess.run([self._logjam, *words, "--report=accesses", "--json=row.json"],
+                                  capture_output=True, text=True, cwd=directory)
+            if done.returncode != 0:
+                raise Refused(f"{flags}: {done.stderr.strip()}")
+            row = json.loads(pathlib.Path(directory, "row.json").read_text())
+        return row, {who: int(count) for count, who in
+                     re.findall(r"^ *(\d+)  ([^;\n]+)$", done.stdout, re.MULTILINE)}
+
+
+def ratios(points, figures):
+    """Yields the points' ratios: to other numbers of threads, and to other parts of the curve."""
+    values = {(row["machine"], row["curve"], row["unit"], row["threads"]): row["value"]
+              for row in points}
+    for row in points:
+        figure = figures[row["figure"]]
+        bases = [(row["curve"], str(threads)) for threads in figure.get("over_threads", [])]
+        bases += [(row["curve"].replace(part, other), row["threads"])
+                  for part, others in figure.get("over_parts", {}).items()
+                  if part in row["curve"].split(", ") for other in others]
+        for curve, threads in bases:
+            base = values.get((row["machine"], curve, row["unit"], threads))
+            if base and (curve, threads) != (row["curve"], row["threads"]):
+                yield {**row, "unit": f"{row['unit']} / {curve}, {threads} threads",
+                       "value": row["value"] / base}
+
+
+def predict(rows, settings, predictions, path):
+    points = []
+    for row in rows:
+        value, unsteady, machine = predictions.value(row)
+        points.append({
+            "machine": row["machine"], "figure": row["figure"], "curve": row["curve"],
+            "threads": row["threads"], "unit": row["unit"], "value": value, "unsteady": unsteady,
+            "simulated": machine, "flags": predictions.flags(row)})
+        print(*(row[name] for name in ("machine", "figure", "curve", "threads", "unit")),
+              f"{value:.6g} {unsteady}", sep="; ", flush=True)
+    points += ratios(points, settings["figures"])
+    write_rows(path, [{**row, "value": f"{row['value']:.6g}"} for row in points])
+
+
 def kind_of(row):
     return "atomics" if row["figure"] in ("4", "atomics") else "locks"
 
@@ -188,6 +277,18 @@ def judged_points(arguments):
     return [(row, float(row["simulated"])) for row in wanted(rows, arguments)]
 
 
+def predict_points(arguments):
+    """Runs the points of manycore.csv, and writes what they predict."""
+    files.is_there(arguments.predict)  # refuses a link before the first run
+    curves_of = ROOT / "config/holdout/manycore"
+    settings = tomllib.loads(files.read_text(curves_of.with_suffix(".toml"), links=True))
+    rows = wanted(files.read_rows(curves_of.with_suffix(".csv"), links=True), arguments)
+    predictions = Predictions(logjam_of(arguments.logjam, simulated=True), settings, arguments.seed,
+                              arguments.set)
+    predict(rows, settings, predictions, pathlib.Path(arguments.predict))
+    return 0
+
+
 def simulated_points(arguments):
     """Runs the points, and returns (row, simulated) pairs."""
     if arguments.points:
@@ -228,13 +329,17 @@ def main():
     made.add_argument("--fit", metavar="KEY", help="fit this key of each profile to the atomics")
     made.add_argument("--points", help="a CSV file for all points, published and simulated")
     made.add_argument("--judge", nargs="+", metavar="FILE", help="files of points: no run is made")
+    made.add_argument("--predict", metavar="FILE", help="a CSV file for predictions")
     arguments = made.parse_args()
+    if arguments.predict:
+        return predict_points(arguments)
     points = judged_points(arguments) if arguments.judge else simulated_points(arguments)
     order = validation.order(points, lines_of_order)
     if order:
         print_lines(validation.ORDER_HEADING, order)
         print()
     print_lines(HEADING, table(curves(points)))
+    return 0
 
 
 if __name__ == "__main__":

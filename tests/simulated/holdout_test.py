@@ -26,6 +26,10 @@ def settings(curves="david"):
     return tomllib.loads((ROOT / f"config/holdout/{curves}.toml").read_text())["machines"]
 
 
+def manycore():
+    return tomllib.loads((ROOT / "config/holdout/manycore.toml").read_text())
+
+
 def script(*words):
     return subprocess.run([ROOT / "scripts/holdout.py", f"--logjam={LOGJAM_SIM}", *words],
                           capture_output=True, text=True)
@@ -135,6 +139,82 @@ class Holdout(unittest.TestCase):
                                     "ticket-backoff", "mcs", "clh", "best"})
         self.assertIn(row["source"], ("text", "plot"))
         self.assertGreater(float(row["published"]), 0)
+
+    def test_a_prediction_has_the_flags_of_its_figure_its_curve_and_its_point(self):
+        predictions = holdout.Predictions("x", manycore(), 3, "occupancy=0.3")
+        row = {"machine": "hpe28", "figure": "no log", "curve": "occ, contexts first",
+               "threads": "56", "set": "sockets=1", "flags": "--tpcc_warehouses=56"}
+        words = predictions.flags(row).split()
+        self.assertEqual(words[0], "run")
+        for word in ("--log=none", "--cc=occ", "--tpcc_warehouses=56", "--machine=hpe28",
+                     "--threads=56", "--set=sockets=1,occupancy=0.3", "--sim_seed=3"):
+            self.assertIn(word, words)
+
+    def test_predictions_come_from_the_row_and_from_the_report_of_accesses(self):
+        row = {"calls": 30, "seconds": 0.5, "lines": 2, "pause_ns": 1e6, "threads": 1,
+               "tps": 7.5, "transactions": 10}
+        report = {"another socket": 1, "own memory": 2, "remote memory": 4,
+                  "its complex's cache": 8, "another core": 16, "the core's second cache": 32}
+        expected = (30e-6, 0.94, 7.5, 0.7, 3.1)
+        for value, (unit, of) in zip(expected, holdout.PREDICTED.items()):
+            with self.subTest(unit=unit):
+                self.assertAlmostEqual(of(row, report), value)
+
+    def test_a_run_of_several_points_runs_once_and_its_report_is_read(self):
+        with tempfile.TemporaryDirectory() as directory:
+            fake, count = (pathlib.Path(directory) / name for name in ("logjam", "count"))
+            fake.write_text(f'''#!/bin/sh
+                echo "$@" >> {count}
+                echo '{{"transactions": 4, "unsteady": null, "machine": "simulated"}}' > row.json
+                echo '{" " * 12}20  own memory
+{" " * 12}4  remote memory
+             0  another socket
+             8  turns waited for; 3 of them gave others a turn' ''')
+            fake.chmod(0o755)
+            predictions = holdout.Predictions(fake, manycore(), 1, "")
+            row = {"machine": "xeon5418n", "figure": "misses", "curve": "uniform", "threads": "2",
+                   "set": "", "flags": "", "unit": next(
+                       unit for unit in holdout.PREDICTED if "socket's caches" in unit)}
+            self.assertEqual(predictions.value(row), (6, "", "simulated"))
+            self.assertEqual(predictions.value(row), (6, "", "simulated"))
+            (line,) = count.read_text().splitlines()
+        self.assertIn(f"--machine={ROOT}/config/machines/xeon5418n.toml", line.split())
+        self.assertIn("--report=accesses", line.split())
+
+    def test_a_prediction_is_also_a_multiple_of_other_threads_and_of_other_logs(self):
+        figures = {"f": {"over_threads": [1], "over_parts": {"pwal": ["centr"]}}}
+        rows = [{"machine": "m", "figure": "f", "curve": f"{log}, sync", "threads": threads,
+                 "unit": "tps", "value": value}
+                for log, threads, value in (("pwal", "1", 2), ("pwal", "4", 6), ("centr", "4", 3))]
+        self.assertEqual(
+            [(row["curve"], row["threads"], row["unit"], row["value"])
+             for row in holdout.ratios(rows, figures)],
+            [("pwal, sync", "4", "tps / pwal, sync, 1 threads", 3),
+             ("pwal, sync", "4", "tps / centr, sync, 4 threads", 2)])
+
+    def test_every_point_to_predict_is_known_and_says_nothing_of_what_was_measured(self):
+        rows, known = points("manycore"), manycore()
+        for row in rows:
+            with self.subTest(row=row):
+                self.assertIn(row["figure"], known["figures"])
+                self.assertLessEqual(set(row["curve"].split(", ")), set(known["parts"]))
+                self.assertIn(row["unit"], holdout.PREDICTED)
+                self.assertEqual(row["published"], "")
+        self.assertEqual({row["figure"] for row in rows}, set(known["figures"]))
+        self.assertEqual(len({tuple(row.values()) for row in rows}), len(rows))
+
+    @NEEDS_BINARY
+    def test_predictions_are_written_with_their_flags(self):
+        with tempfile.TemporaryDirectory() as directory:
+            out = pathlib.Path(directory) / "predictions.csv"
+            done = script(f"--predict={out}", "--machine=opteron4x12")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            rows = read_rows(out)
+            self.assertEqual(len(rows), len(done.stdout.splitlines()))
+            for row in rows:
+                self.assertGreater(float(row["value"]), 0)
+                self.assertIn("simulated opteron4x12, 48 cores", row["simulated"])
+                self.assertIn(f"--threads={row['threads']}", row["flags"].split())
 
     @NEEDS_BINARY
     def test_one_figure_of_one_machine_runs_on_the_simulated_machine(self):
