@@ -14,7 +14,12 @@ NAMED_WRONGLY = {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.
 
 
 class Refused(Exception):
-    """The message is one sentence. A script prints it and exits with status 2."""
+    """The message is one sentence. A script prints it and exits with status 2. `reason` is what
+    went wrong, without a command line."""
+
+    def __init__(self, said, reason=""):
+        super().__init__(said)
+        self.reason = reason or said
 
 
 def whole(text):

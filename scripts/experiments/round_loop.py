@@ -128,7 +128,13 @@ class Auto:
         return half is not None and half <= self.percent
 
     def seconds(self):
-        return float(self.budget[:-1]) * UNITS[self.budget[-1]]
+        return seconds_of(self.budget)
+
+
+def seconds_of(budget):
+    if budget[-1:] not in UNITS or not _is_positive(budget[:-1]):
+        raise Refused(f"budget={budget} is not a time like 90s, 10m or 2h")
+    return float(budget[:-1]) * UNITS[budget[-1]]
 
 
 def auto_of(rounds, budget):
@@ -140,8 +146,7 @@ def auto_of(rounds, budget):
     if not percent or not _is_positive(percent[1]):
         raise Refused(f"rounds={rounds} is not auto:P%, like auto:5%")
     auto = Auto(float(percent[1]), budget or BUDGET)
-    if auto.budget[-1] not in UNITS or not _is_positive(auto.budget[:-1]):
-        raise Refused(f"budget={budget} is not a time like 90s, 10m or 2h")
+    auto.seconds()  # refuses what is no time
     return auto
 
 

@@ -30,11 +30,7 @@ OF_THE_RUN = ("tps", "transactions", "log_mb_s", "log_bytes_txn")  # copied into
 
 
 class PointRefused(Refused):
-    """logjam itself refused the flags. `reason` is logjam's sentence without the command line."""
-
-    def __init__(self, said, reason=""):
-        super().__init__(said)
-        self.reason = reason or said
+    """logjam itself refused the flags. `reason` is logjam's sentence."""
 
 
 @dataclasses.dataclass
@@ -74,15 +70,20 @@ def digest(path):
         return hashlib.sha256(file.read()).hexdigest()[:12]
 
 
-def schemes_of(logjam):
-    """Maps all schemes that log to their flags: the scheme, and the device that it needs."""
+def listed_schemes(logjam):
+    """Returns the list of `logjam list schemes --json`."""
     listed = subprocess.run([logjam, "list", "schemes", "--json"], stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True, check=False)
     if listed.returncode != 0:
         raise Refused(f"{logjam} cannot list its schemes as JSON: {listed.stderr.strip()}")
+    return json.loads(listed.stdout)["schemes"]
+
+
+def schemes_of(logjam):
+    """Maps all schemes that log to their flags: the scheme, and the device that it needs."""
     return {scheme["name"]: {"log": scheme["name"], **(
         {} if scheme["device"] == "any" else {"device": scheme["device"]})}
-        for scheme in json.loads(listed.stdout)["schemes"] if scheme["logs"]}
+        for scheme in listed_schemes(logjam) if scheme["logs"]}
 
 
 def _own_directory(folder):
@@ -234,8 +235,10 @@ class Runner:
         line = self._line(command, flags)
         status, why = self._ended(line)
         if status != 0:
-            said = f"{' '.join(line)} ended with status {status}: {why[-1] if why else ''}"
-            raise PointRefused(said, _sentence(why)) if status == BAD_INPUT else Refused(said)
+            ended = f"ended with status {status}: {why[-1] if why else ''}"
+            said = f"{' '.join(line)} {ended}"
+            raise (PointRefused(said, _sentence(why)) if status == BAD_INPUT else
+                   Refused(said, ended))
         row = files.read_rows(written[0])[0]
         return Outcome({name: self._emptied(value) for name, value in row.items()},
                        {path.stem: files.read_rows(path) for path in written[1:] if path.exists()})

@@ -26,6 +26,7 @@ from experiments import files, round_loop, sim_runner, store
 from experiments.analysis import Measured
 from experiments.definition import text
 from experiments.errors import Refused
+from experiments.runner import PointRefused
 from experiments.verdicts import HOLDS, OPEN
 
 UNCHANGED = "unchanged"
@@ -109,8 +110,8 @@ def run(experiment, points, of_machine, folder, made, progress, seeds, screen=Fa
         jobs = [job for one in of_machine if one.name not in refused
                 for job in _jobs(points, number_of(one), one, rows[one.name])]
         progress.total = progress.done + len(jobs)
-        for job, why in sim_runner.run_jobs(experiment.id, jobs, made, progress, skip_refused=True):
-            refused[job.rows.path.stem] = why
+        left_out = sim_runner.run_jobs(experiment.id, jobs, made, progress, skip=PointRefused)
+        refused.update((job.rows.path.stem, why) for job, why in left_out)
 
     run_all(lambda one: seeds if one.name == UNCHANGED else 1)
     if UNCHANGED in refused:

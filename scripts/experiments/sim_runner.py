@@ -24,7 +24,7 @@ import time
 from experiments import files, idle_watch, tomllib
 from experiments.definition import CONFIG
 from experiments.errors import Refused
-from experiments.runner import PointRefused, Runner
+from experiments.runner import Runner
 
 # Default values for constants that a profile may omit (sim/machine/profile.cc).
 DEFAULTS = {"hold": 0.2, "store_cycles": 4, "lines_noticed": 2}
@@ -46,10 +46,12 @@ class SimulatedRunner(Runner):
 
     def __init__(self, logjam, wal_dir, profile):
         super().__init__(logjam, wal_dir, tries=1, cores=profile.cores)
-        self._profile, self._child, self._stopped = profile, None, False
+        self._profile, self._child, self._stopped, self._until = profile, None, False, None
 
-    def run(self, point, seed=1):
-        """Returns the Outcome with this seed. `host_seconds` is the duration on this machine."""
+    def run(self, point, seed=1, until=None):
+        """Returns the Outcome with this seed. `host_seconds` is the duration on this machine. Raises
+        TimeoutExpired at the time `until` of the monotonic clock."""
+        self._until = until
         self.always = [f"--machine={self._profile.path}", f"--sim_seed={seed}"]
         # Overwriting an earlier job's log takes longer, so the jobs' order would have an effect.
         self._empty_directories()
@@ -69,11 +71,18 @@ class SimulatedRunner(Runner):
             os.mkdir(folder)
 
     def _ended(self, line):
+        left = None if self._until is None else self._until - time.monotonic()
+        if left is not None and left <= 0:
+            raise subprocess.TimeoutExpired(line, left)
         with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True) as self._child:
             if self._stopped:
                 self._child.kill()
-            said, why = self._child.communicate()
+            try:
+                said, why = self._child.communicate(timeout=left)
+            except subprocess.TimeoutExpired:
+                self._child.kill()
+                raise
         return self._child.returncode, (why.strip() or said.strip()).splitlines()
 
     def stop(self):
@@ -90,8 +99,10 @@ def runners(logjam, wal_dir, profile, number=None):
                for _ in range(number or idle_watch.cores())]
 
 
-def run_jobs(name, jobs, made, progress, skip_refused=False):
-    """Runs Jobs with the SimulatedRunners `made`. Returns (Job, reason) for each refused Job."""
+def run_jobs(name, jobs, made, progress, skip=(), until=None):
+    """Runs Jobs with the SimulatedRunners `made`. Returns (Job, reason) for each Job that an error
+    of the kind `skip` ended. At the time `until` of the monotonic clock, ends the runs without
+    their rows."""
     free, refused = queue.SimpleQueue(), []
     for runner in made:
         free.put(runner)
@@ -99,7 +110,7 @@ def run_jobs(name, jobs, made, progress, skip_refused=False):
     def run(job):
         runner = free.get()
         try:
-            return runner.run(job.point, job.number)
+            return runner.run(job.point, job.number, until)
         finally:
             free.put(runner)
 
@@ -111,9 +122,9 @@ def run_jobs(name, jobs, made, progress, skip_refused=False):
                 progress.step(f"{name}, seed {job.number}: {job.point.name}")
                 try:
                     job.rows.add(job.point, job.number, ended.result())
-                except PointRefused as error:
-                    if not skip_refused:
-                        raise
+                except subprocess.TimeoutExpired:
+                    continue
+                except skip as error:
                     refused.append((job, error.reason))
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)

@@ -39,9 +39,12 @@ def _wrong_in(row):
 
 
 def _read(path):
-    if not files.is_there(path):
-        return []
-    text = files.read_text(path)
+    return rows_of(files.read_text(path), path) if files.is_there(path) else []
+
+
+def rows_of(text, path):
+    """Returns the rows in the text of a file. Raises Refused, with the file's name, if the text is
+    damaged."""
     lines = csv.DictReader(io.StringIO(text, newline=""))
     try:
         rows, columns = list(lines), list(lines.fieldnames or [])
@@ -59,8 +62,8 @@ def _read(path):
     return rows
 
 
-def write_rows(path, rows):
-    """Replaces the file's rows by these rows. If that fails, the file stays unchanged."""
+def text_of(rows):
+    """Returns rows as the text of a file; "" without rows."""
     columns = {}
     for row in rows:
         columns.update(dict.fromkeys(row))
@@ -68,7 +71,12 @@ def write_rows(path, rows):
     writer = csv.DictWriter(made, list(columns), restval="", lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-    files.write(path, made.getvalue())
+    return made.getvalue() if rows else ""
+
+
+def write_rows(path, rows):
+    """Replaces the file's rows by these rows. If that fails, the file stays unchanged."""
+    files.write(path, text_of(rows))
 
 
 def axes_of(row):
@@ -85,7 +93,7 @@ def simulated(row):
     return machine_of(row).startswith("simulated")
 
 
-def _origin(row, column):
+def origin_of(row, column):
     return machine_of(row) if column == "machine" else row.get(column)
 
 
@@ -125,7 +133,7 @@ class Store:
             if not of_product and not all(row.get(column) for row in self.rows):
                 raise Refused(f"{self.path} has rows without {column}, so they may be a mixture")
         for column in ORIGIN:
-            found = list(dict.fromkeys(_origin(row, column) or "none" for row in self.rows))
+            found = list(dict.fromkeys(origin_of(row, column) or "none" for row in self.rows))
             if len(found) > 1:
                 raise Refused(f"{self.path} has rows of the {column} {found[0]} and of {found[1]}")
 
@@ -156,7 +164,7 @@ class Store:
                    **{f"axis_{axis}": value for axis, value in point.axes.items()}}
             rows.append({**own, "given": point.command_line(), **outcome.row})
             for column in ORIGIN:
-                there, here = _origin(rows[0], column), _origin(rows[-1], column)
+                there, here = origin_of(rows[0], column), origin_of(rows[-1], column)
                 if there != here:
                     raise Refused(f"{self.path} has rows of the {column} {there}, this run is of "
                                   f"{here}: begin anew with --fresh, or name another --results")

@@ -22,7 +22,7 @@ from experiments.analysis import NotMeasured
 from experiments.errors import Refused
 
 NEAR = 0.2  # a near ratio differs from 1 by at most this; schemes that differ more are ranked
-RANKED = "log"  # the axis whose values are ranked
+RANKED = ("log", "way")  # the axes whose values are ranked
 BANDS = {"1.05 to 1.2": 1.05, "1.2 to 1.5": 1.2, "1.5 to 2": 1.5, "2 and more": 2}
 ORDER_HEADING = ("pairs of", "simulated ratio", "pairs", "right", "wrong", "% right", "from", "to",
                  "clear", "right")
@@ -51,7 +51,8 @@ def cells(native, there):
     found = []
     for axes in native.points():
         try:
-            cell = Cell(axes, *(of.value(columns[0], **axes) for of in (native, there)))
+            cell = Cell(axes, *(statistics.median(of.column(columns[0], axes).values())
+                                for of in (native, there)))
         except NotMeasured:
             continue
         if cell.native > 0:
@@ -62,15 +63,20 @@ def cells(native, there):
 
 
 def _elsewhere(cell):
-    return {axis: value for axis, value in cell.axes.items() if axis != RANKED}
+    return {axis: value for axis, value in cell.axes.items() if axis not in RANKED}
+
+
+def _name(cell):
+    return next(cell.axes[axis] for axis in RANKED if axis in cell.axes)
 
 
 def misranked(found):
     """Returns the (faster, slower) pairs that the simulation reverses, and the number of pairs."""
-    wrong, clear = [], 0
-    for pair in itertools.combinations(found, 2):
-        if _elsewhere(pair[0]) != _elsewhere(pair[1]):
-            continue
+    wrong, clear, blocks = [], 0, {}
+    for cell in found:
+        blocks.setdefault(tuple(sorted(_elsewhere(cell).items())), []).append(cell)
+    for pair in itertools.chain.from_iterable(
+            itertools.combinations(block, 2) for block in blocks.values()):
         fast, slow = sorted(pair, key=lambda cell: -cell.native)
         if fast.native <= (1 + NEAR) * slow.native:
             continue
@@ -92,7 +98,7 @@ def summary(found):
             f"natively by more than that, {clear - len(wrong)} rank alike."]
     for fast, slow in wrong:
         where = " ".join(f"{axis}={value}" for axis, value in _elsewhere(fast).items())
-        said.append(f"Not so {fast.axes[RANKED]} and {slow.axes[RANKED]} at {where}: "
+        said.append(f"Not so {_name(fast)} and {_name(slow)} at {where}: "
                     f"natively 1 to {slow.native / fast.native:.2f}, simulated "
                     f"{_to(fast.simulated, slow.simulated)}.")
     return said

@@ -12,6 +12,7 @@ from fixtures import InADirectory, experiment, row
 from experiments import round_loop, sim_runner, store
 from experiments.analysis import Measured
 from experiments.errors import Refused
+from experiments.runner import PointRefused
 from experiments.verdicts import FAILS, HOLDS, OPEN
 
 FAKE = pathlib.Path(__file__).resolve().parent / "fake_simulator.py"
@@ -85,6 +86,14 @@ class Simulated(WithAMachine):
                                  simulated=SIMULATED))
         self.assertIn("--threads=64", self.begun()[0].split())
 
+    def test_runs_end_without_a_row_when_the_time_is_over_and_none_begins_after_it(self):
+        slow = experiment(grid=[{"axes": {"log": ["slow"], "threads": [1, 4, 8]}}],
+                          simulated=SIMULATED)
+        self.run_jobs(slow, until=time.monotonic())
+        self.assertEqual(self.begun(), [])
+        self.run_jobs(slow, until=time.monotonic() + 0.5)
+        self.assertEqual(self.rows.rows, [])
+
     def test_rounds_are_seeds_and_a_file_holds_several(self):
         self.run_jobs(two_by_two(), seeds=3)
         self.assertEqual(len(self.rows.rows), 12)
@@ -114,7 +123,7 @@ class Simulated(WithAMachine):
                          simulated=SIMULATED)
         with self.assertRaisesRegex(Refused, "no such log"):
             self.run_jobs(one)
-        left_out = self.run_jobs(one, skip_refused=True)
+        left_out = self.run_jobs(one, skip=PointRefused)
         self.assertEqual([job.point.axes["log"] for job, _ in left_out], ["refused"])
 
     def test_a_row_that_does_not_say_that_it_is_simulated_is_refused(self):
