@@ -4,6 +4,7 @@
 #   make sim        build-sim/logjam, which runs on a simulated machine (--machine=NAME)
 #   make demo       install what is missing, build, compare schemes on this disk (ALL=1: every scheme)
 #   make figure ID=P7 [SIZE=full]    run a published result, draw it, check its claim
+#   make machine [BUDGET=10m]        measure and simulate this machine (1h, night), write a file for others
 #
 #   make test       install what is missing, build, run the native program's tests
 #                   [SAN=thread|address|undefined] [PARTS="logging cc"] [TEST_ARGS=--gtest_filter=...]
@@ -194,7 +195,7 @@ endif
 
 # ---- Rules
 
-.PHONY: all sim deps demo figure test test-sim test-arm test-tools test-all campaign explore fuzz format lint tidy clean
+.PHONY: all sim deps demo figure machine test test-sim test-arm test-tools test-all campaign explore fuzz format lint tidy clean
 # A tree that may only be read has no file for editors.
 all: $(BINARY) $(if $(shell test -w . && echo yes),compile_commands.json)
 
@@ -329,9 +330,18 @@ figure:
 	@$(MAKE_ALL) $(BINARY)
 	@scripts/figures.py run $(ID) --$(SIZE) --plot --logjam=$(BINARY)
 
+# Without a simulator the machine is only measured, and the file says so.
+BUDGET ?= 10m
+machine:
+	@$(DEPS) demo
+	@$(MAKE_ALL) $(BINARY)
+	-@$(MAKE_QUIET) sim
+	@scripts/machine.py --logjam=$(BINARY) --budget=$(BUDGET)
+
 # Also lists new files, which git does not know yet. Without git, lists all files.
 SOURCES = { git ls-files -coz --exclude-standard '*.cc' '*.h' 2>/dev/null || \
   find . -path './build*' -prune -o -name '*.cc' -print0 -o -name '*.h' -print0; }
+
 format:
 	$(SOURCES) | xargs -0 -r clang-format -i
 

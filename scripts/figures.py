@@ -280,6 +280,12 @@ def compare_command(args):
     return compare.print_moved(args)
 
 
+def machines_command(args):
+    """files of `make machine` side by side"""
+    from experiments import machine_page  # scipy takes a second to load
+    return machine_page.compare(args.files, args.out)
+
+
 def report_command(args):
     """the report of all results, as REPORT.md and as a page, in the results' folder report"""
     from experiments import page, report_data, plots, report
@@ -385,6 +391,9 @@ def add_other_commands(command):
     made.add_argument("old", metavar="OLD", help="a directory of results, or the CSV of a sweep")
     made.add_argument("new", metavar="NEW")
     made.add_argument("--full", dest="size", action="store_const", const="full", default="quick")
+    made = command("machines", machines_command)
+    made.add_argument("files", nargs="+", metavar="FILE", help="what `make machine` wrote")
+    made.add_argument("--out", default=str(ROOT / "build" / "machines.html"), help="the page")
     made = command("sweep", sweep.run, "a grid of your own: scripts/sweep.sh",
                    prog="scripts/sweep.sh", description=SWEEP,
                    formatter_class=argparse.RawDescriptionHelpFormatter,

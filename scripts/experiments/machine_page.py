@@ -1,0 +1,191 @@
+"""Shows what `make machine` measured: a machine's own page, and several machines side by side."""
+
+import base64
+import html
+import itertools
+import pathlib
+import string
+import tempfile
+
+from experiments import doubts, files, machine_file, validation
+from experiments.analysis import Measured, NotMeasured
+from experiments.definition import Experiment
+from experiments.errors import Refused
+from experiments.machine_points import PRESENTED, is_main
+from experiments.store import axes_of
+from experiments.text_tables import heads_and_lines, print_lines, say, shown
+
+LETTERS = string.ascii_uppercase[:8]  # a name for each machine
+WHERE = {"native": "measured", "simulated": "simulated with the profile measured on it"}
+
+
+def of_rows(rows, title, claim="", **fields):
+    """Returns the Measured of these rows, with the axes that the rows have."""
+    axes = {}
+    for row in rows:
+        for axis, value in axes_of(row).items():
+            axes.setdefault(axis, {})[value] = None
+    grid = [{"axes": {axis: list(values) for axis, values in axes.items()}}]
+    return Measured(Experiment({"id": "machine", "title": title, "claim": claim, "grid": grid,
+                                **PRESENTED, **fields}, title), rows)
+
+
+def table(heads, lines):
+    number = [all(not isinstance(line[i], str) for line in lines) for i in range(len(heads))]
+
+    def line_of(tag, cells):
+        return "<tr>" + "".join(
+            f"<{tag}{' class=n' * is_number}>{html.escape(shown(cell))}</{tag}>"
+            for cell, is_number in zip(cells, number)) + "</tr>"
+    return "<table>" + line_of("th", heads) + "".join(
+        line_of("td", line) for line in lines) + "</table>"
+
+
+def sentences(said):
+    return "".join(f"<p>{html.escape(line)}</p>" for line in said)
+
+
+def picture(measured):
+    """Returns the figure of a Measured as HTML."""
+    from experiments import plots  # matplotlib takes a second to load
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "main points.png")
+        plots.draw(measured.experiment, measured, path, {})
+        png = base64.b64encode(path.read_bytes()).decode()
+    return f'<img src="data:image/png;base64,{png}" alt="{html.escape(measured.experiment.title)}">'
+
+
+def _plain(rows, columns):
+    return [[row.get(column, "") for column in columns] for row in rows]
+
+
+def matrix(rows):
+    """Returns the heads and lines of the hand-off times: a line for each core, in ns."""
+    cores = sorted({int(row[name]) for row in rows for name in ("core", "other")})
+    times = {frozenset((row["core"], row["other"])): float(row["ns"]) for row in rows}
+    return (["core", *map(str, cores)],
+            [[str(one), *(times.get(frozenset((str(one), str(other)))) for other in cores)]
+             for one in cores])
+
+
+def _agreement(one, other, words):
+    """Returns a sentence about the points that both lists of rows have."""
+    try:
+        cells = validation.cells(of_rows(one, "native"), of_rows(other, "there"))
+    except Refused as none:
+        return str(none)
+    wrong, clear = validation.misranked(cells)
+    near = sum(cell.near for cell in cells)
+    percent = 100 * validation.NEAR
+    return words.format(f"{near} of {len(cells)} points are within {percent:.0f} %; of {clear} "
+                        f"pairs of alternatives that differ by more than that, "
+                        f"{clear - len(wrong)} rank alike")
+
+
+def summary(content):
+    """Returns sentences: how near the simulation is, and how many rows are doubtful."""
+    simulated = [_agreement(content["native"], content["simulated"],
+                            "Simulated and measured: {}.")] if content["simulated"] else []
+    return simulated + doubts.sentences(content["native"])
+
+
+def own_page(content, name):
+    """Returns the page of a machine. It ends with the data that machine_file.read() reads."""
+    read = machine_file.with_rows(content)
+    parts = [sentences([*read["said"], *summary(read)]),
+             table(["the machine", ""], list(read["card"].items()))]
+    for key in machine_file.ROWS:
+        rows = [row for row in read[key] if is_main(axes_of(row))]
+        if rows:
+            parts += [f"<h2>{WHERE[key].capitalize()}</h2>",
+                      picture(of_rows(rows, f"The main points, {key}", read["card"]["processor"]))]
+    if read["hand_off"]:
+        parts += ["<h2>Between two cores</h2>",
+                  sentences(["ns until a line is at another core's compare-and-swap"]),
+                  table(*matrix(read["hand_off"]))]
+    if read["disk"]:
+        columns = machine_file.TABLES["disk"]
+        parts += ["<h2>Durable writes</h2>", table(columns, _plain(read["disk"], columns))]
+    for key in machine_file.ROWS:
+        if read[key]:
+            measured = of_rows(read[key], key)
+            parts += [f"<h2>All points, {WHERE[key]}</h2>",
+                      table(*heads_and_lines(measured.table()))]
+    if read["profile"]:
+        parts += ["<h2>Profile</h2>", f"<pre>{html.escape(read['profile'])}</pre>"]
+    return machine_file.page(name, [*parts, machine_file.data_part(content)], "machine.py")
+
+
+def _medians(measured):
+    found = {}
+    for axes in measured.points():
+        try:
+            found[tuple(sorted(axes.items()))] = measured.value("per_s", **axes)
+        except NotMeasured:
+            continue
+    return found
+
+
+def _name(letter, key):
+    return f"{letter}, simulated" if key == "simulated" else letter
+
+
+def beside(contents):
+    """Returns the heads and the lines of the table with all points of all machines."""
+    names = [_name(*of) for of in itertools.product(LETTERS[:len(contents)], machine_file.ROWS)]
+    found = [_medians(of_rows(content[key], key)) for content in contents
+             for key in machine_file.ROWS]
+    points = sorted({point for of in found for point in of},
+                    key=lambda point: [(axis, len(value), value) for axis, value in point])
+    axes = machine_file.AXES
+    return [*axes, *names], [[*(dict(point).get(axis, "") for axis in axes),
+                              *(of.get(point) for of in found)] for point in points]
+
+
+def _drawn(contents):
+    """Returns the Measured of a figure: a panel for each main alternative, a line for each machine
+    and each simulated machine."""
+    rows = []
+    for letter, content in zip(LETTERS, contents):
+        for key in machine_file.ROWS:
+            for row in content[key]:
+                axes = axes_of(row)
+                if is_main(axes):
+                    kept = {name: of for name, of in row.items() if not name.startswith("axis_")}
+                    on = f" on {axes['device']}" if "device" in axes else ""
+                    rows.append({**kept, "machine": f"{len(contents)} machines", "revision": "",
+                                 "axis_threads": axes["threads"],
+                                 "axis_what": f"{axes['load']}{on}: "
+                                              f"{axes.get('log', axes.get('way'))}",
+                                 "axis_machine": _name(letter, key)})
+    return of_rows(rows, "The main points side by side", plot={
+        **PRESENTED["plot"], "series": "machine", "panels": "what"})
+
+
+def compare(paths, out):
+    """Prints the files' machines side by side, and writes the page `out`."""
+    if len(paths) > len(LETTERS):
+        raise Refused(f"at most {len(LETTERS)} machines fit side by side")
+    contents = [machine_file.read(path) for path in paths]
+    said = []
+    for letter, content in zip(LETTERS, contents):
+        card = content["card"]
+        said += [f"{letter}: {line}" for line in (
+            f"{card['processor']}, {card.get('logjam may use', '')}", *content["said"],
+            *summary(content))]
+    for (a, one), (b, other) in itertools.combinations(zip(LETTERS, contents), 2):
+        said.append(_agreement(one["native"], other["native"], f"{a} and {b}: {{}}."))
+    names = list(dict.fromkeys(name for content in contents for name in content["card"]))
+    cards = [[name, *(content["card"].get(name, "") for content in contents)] for name in names]
+    heads, lines = beside(contents)
+    print_lines(heads, [line for line in lines
+                        if is_main(dict(zip(machine_file.AXES, line)))])
+    for line in said:
+        say(line)
+    files.write(out, machine_file.page("Machines side by side", [
+        sentences(said), table(["", *LETTERS[:len(contents)]], cards),
+        picture(_drawn(contents)), "<h2>All points</h2>",
+        sentences(["Medians of operations, inserts or transactions a second."]),
+        table(heads, lines)], "figures.py machines"))
+    say(f"written: {out}")
+    return 0
