@@ -117,7 +117,8 @@ class Measured:
             raise NotMeasured(f"{name} of {axes}")
         return found
 
-    def _median(self, column, axes):
+    def median(self, column, axes):
+        """Returns the median of a column over the rounds of the point with exactly these axes."""
         values = list(self.column(column, axes).values())
         if any(isinstance(value, str) for value in values):
             return values[0]
@@ -132,13 +133,13 @@ class Measured:
         return found[0]
 
     def value(self, column, **axes):
-        return self._median(column, self._one(axes))
+        return self.median(column, self._one(axes))
 
     def values(self, column, **axes):
         found = self.points(**axes)
         if not found:
             raise NotMeasured(str(axes))
-        return [self._median(column, point) for point in found]
+        return [self.median(column, point) for point in found]
 
     def spread(self, column, **axes):
         values = self.column(column, self._one(axes)).values()
@@ -229,7 +230,7 @@ class Measured:
 
     def _allows(self, where, point):
         try:
-            medians = {name: self._median(name, point)
+            medians = {name: self.median(name, point)
                        for name in compile(where, self.experiment.where, "eval").co_names}
             return self._evaluated(where, "table.best", **medians)
         except NotMeasured:
@@ -245,7 +246,7 @@ class Measured:
             groups.setdefault(tuple(item for item in point.items() if item[0] != over),
                               []).append(point)
         return [max((point for point in points if self._allows(where, point)),
-                    key=lambda point: self._median(of, point), default={**dict(axes), over: "none"})
+                    key=lambda point: self.median(of, point), default={**dict(axes), over: "none"})
                 for axes, points in groups.items()]
 
     def _compared_axis(self):

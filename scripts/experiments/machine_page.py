@@ -8,7 +8,7 @@ import string
 import tempfile
 
 from experiments import doubts, files, machine_file, validation
-from experiments.analysis import Measured, NotMeasured
+from experiments.analysis import Measured
 from experiments.definition import Experiment
 from experiments.errors import Refused
 from experiments.machine_points import PRESENTED, is_main
@@ -74,12 +74,10 @@ def _agreement(one, other, words):
         cells = validation.cells(of_rows(one, "native"), of_rows(other, "there"))
     except Refused as none:
         return str(none)
-    wrong, clear = validation.misranked(cells)
     near = sum(cell.near for cell in cells)
-    percent = 100 * validation.NEAR
-    return words.format(f"{near} of {len(cells)} points are within {percent:.0f} %; of {clear} "
-                        f"pairs of alternatives that differ by more than that, "
-                        f"{clear - len(wrong)} rank alike")
+    return words.format(f"{near} of {len(cells)} points are within {100 * validation.NEAR:.0f} %; "
+                        "pairs of alternatives at equal threads that rank alike, by their ratio: "
+                        + validation.by_band(cells))
 
 
 def summary(content):
@@ -117,13 +115,9 @@ def own_page(content, name):
 
 
 def _medians(measured):
-    found = {}
-    for axes in measured.points():
-        try:
-            found[tuple(sorted(axes.items()))] = measured.value("per_s", **axes)
-        except NotMeasured:
-            continue
-    return found
+    """Maps the points (sorted axes) to the medians of their rates. Each row of a file has a rate."""
+    return {tuple(sorted(axes.items())): measured.median("per_s", axes)
+            for axes in measured.points()}
 
 
 def _name(letter, key):

@@ -7,8 +7,8 @@ in the scheme is clearly faster natively, they check whether it is also faster i
 order() compares with published curves. It looks at all pairs of curves of one figure of a machine, at
 each number of threads, by how many times the simulation says that one of both is faster. A pair is right
 if that curve is also faster on the real machine, by however little; equal published rates are wrong.
-The interval of the share of right pairs is Wilson's (1927, 95 %). The pairs of one machine and number of
-threads share curves, so they depend on each other. Hence the interval is that of fewer, independent
+The interval of the share of right pairs is Wilson's (1927, 95 %). The pairs of one machine and
+number of threads share curves, so they depend on each other. Hence the interval is that of fewer, independent
 pairs: of the number with which the share would scatter as it does between these groups of pairs. The
 groups of one machine depend on each other, too, so the true interval is still wider.
 """
@@ -51,8 +51,7 @@ def cells(native, there):
     found = []
     for axes in native.points():
         try:
-            cell = Cell(axes, *(statistics.median(of.column(columns[0], axes).values())
-                                for of in (native, there)))
+            cell = Cell(axes, *(of.median(columns[0], axes) for of in (native, there)))
         except NotMeasured:
             continue
         if cell.native > 0:
@@ -70,20 +69,37 @@ def _name(cell):
     return next(cell.axes[axis] for axis in RANKED if axis in cell.axes)
 
 
-def misranked(found):
-    """Returns the (faster, slower) pairs that the simulation reverses, and the number of pairs."""
-    wrong, clear, blocks = [], 0, {}
+def _pairs(found):
+    """Yields the pairs of cells that differ only in the scheme."""
+    blocks = {}
     for cell in found:
         blocks.setdefault(tuple(sorted(_elsewhere(cell).items())), []).append(cell)
-    for pair in itertools.chain.from_iterable(
-            itertools.combinations(block, 2) for block in blocks.values()):
-        fast, slow = sorted(pair, key=lambda cell: -cell.native)
-        if fast.native <= (1 + NEAR) * slow.native:
-            continue
-        clear += 1
-        if fast.simulated < slow.simulated:
-            wrong.append((fast, slow))
-    return wrong, clear
+    return itertools.chain.from_iterable(
+        itertools.combinations(block, 2) for block in blocks.values())
+
+
+def misranked(found):
+    """Returns the (faster, slower) pairs that the simulation reverses, and the number of pairs."""
+    pairs = [sorted(pair, key=lambda cell: -cell.native) for pair in _pairs(found)]
+    clear = [(fast, slow) for fast, slow in pairs if fast.native > (1 + NEAR) * slow.native]
+    return [(fast, slow) for fast, slow in clear if fast.simulated < slow.simulated], len(clear)
+
+
+def band_of(slow, fast):
+    """Returns the band of two rates' ratio, or "" if the ratio is below all bands."""
+    return max((name for name, least in BANDS.items() if fast >= least * slow), default="",
+               key=BANDS.get)
+
+
+def by_band(found):
+    """Returns a text: of the pairs of each band of simulated ratios, how many have this order."""
+    right = {}
+    for pair in _pairs(found):
+        slow, fast = sorted(pair, key=lambda cell: cell.simulated)
+        right.setdefault(band_of(slow.simulated, fast.simulated), []).append(
+            fast.native > slow.native)
+    return "; ".join(f"{band} times: {sum(right[band])} of {len(right[band])}"
+                     for band in BANDS if band in right) or "none"
 
 
 def _to(fast, slow):
@@ -146,8 +162,8 @@ def _line(pairs):
 
 def order(points, names_of):
     """Returns the lines of the table of orders. `points`: (row, simulated) pairs. `names_of` returns
-    the names of the table's lines to which a row's pairs count, in the table's order. Clear pairs have published rates that
-    differ by more than NEAR."""
+    the names of the table's lines to which a row's pairs count, in the table's order. Clear pairs
+    have published rates that differ by more than NEAR."""
     alternatives, found = {}, {}
     for row, simulated in points:
         place = tuple(row[name] for name in ("machine", "figure", "lines", "threads"))
@@ -155,8 +171,7 @@ def order(points, names_of):
     for curves in alternatives.values():
         for pair in itertools.combinations(curves, 2):
             (slow, published_slow, row), (fast, published_fast, _) = sorted(pair, key=lambda one: one[0])
-            band = max((name for name, least in BANDS.items() if fast >= least * slow), default="",
-                       key=BANDS.get)
+            band = band_of(slow, fast)
             if not band:
                 continue
             low, high = sorted((published_slow, published_fast))

@@ -270,8 +270,9 @@ class FromOthers(InADirectory):
         said = self.run_figures("machines", a, b, f"--out={page}").stdout
         self.assertRegex(said, r"(?m)^TPC-C +null +64 +silo +6,528 +6,464 +3,264 +3,232$")
         self.assertRegex(said, r"(?m)^TPC-C +null +256 +silo +– +– +13,056? ")
-        self.assertIn("A and B: 0 of 14 points are within 20 %; of 4 pairs of alternatives that "
-                      "differ by more than that, 4 rank alike.", said)
+        self.assertIn("A and B: 0 of 14 points are within 20 %; pairs of alternatives at equal "
+                      "threads that rank alike, by their ratio: 1.5 to 2 times: 1 of 1; 2 and more "
+                      "times: 3 of 3.", said)
         self.assertIn("A: Simulated and measured: 14 of 14 points are within 20 %", said)
         self.assertIn("It ended.", page.read_text(encoding="utf-8"))
 

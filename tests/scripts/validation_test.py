@@ -44,6 +44,12 @@ class Validation(unittest.TestCase):
         wrong, clear = validation.misranked(cells({**NATIVE, ("eleda", 2): 50}))
         self.assertEqual((wrong, clear), ([], 1))
 
+    def test_pairs_that_rank_alike_are_counted_by_their_ratio(self):
+        rates = {("centr", 1): 100, ("eleda", 1): 130, ("centr", 2): 100, ("eleda", 2): 210}
+        found = validation.cells(measured(rates), measured({**rates, ("eleda", 1): 50}))
+        self.assertEqual(validation.by_band(found),
+                         "2 and more times: 1 of 2")
+
     def test_a_rate_of_zero_is_no_reason_to_fail(self):
         found = validation.cells(measured({**NATIVE, ("centr", 2): 0}),
                                  measured({**NATIVE, ("eleda", 1): 0}))
