@@ -101,6 +101,16 @@ def _sentence(said):
     return said[-1].removeprefix("logjam: ") if said else "it does not say why"
 
 
+def _with_log(command, flags):
+    """Returns the flags, with the directory of a log if the run has a log."""
+    flags = dict(flags)
+    if "primitive" not in flags:
+        flags.setdefault("wal_dir", "{dir}")
+        if command in ("run", "micro"):
+            flags.setdefault("overwrite", True)
+    return flags
+
+
 def _files(folders):
     return [path for folder in folders for path in pathlib.Path(folder).rglob("*")
             if path.is_file()]
@@ -219,16 +229,13 @@ class Runner:
         """Returns logjam's reason to refuse the flags of this point, or "". Adds a --csv that
         cannot be written. logjam checks --csv last, so it always ends before it loads anything."""
         nowhere = "{dir}/nowhere/row.csv"
-        status, why = self._ended(self._line(point.command, {
-            "wal_dir": "{dir}", "overwrite": True, **point.flags, "csv": nowhere}))
+        status, why = self._ended(self._line(point.command, _with_log(
+            point.command, {**point.flags, "csv": nowhere})))
         reason = _sentence(why)
         return "" if status != BAD_INPUT or self._filled(nowhere) in reason else reason
 
     def _call(self, command, flags):
-        flags = {**flags, "csv": "{dir}/row.csv"}
-        flags.setdefault("wal_dir", "{dir}")
-        if command in ("run", "micro"):
-            flags.setdefault("overwrite", True)
+        flags = _with_log(command, {**flags, "csv": "{dir}/row.csv"})
         written = [pathlib.Path(self._disk, name + ".csv") for name in ("row", *EXTRAS)]
         for path in written:
             path.unlink(missing_ok=True)

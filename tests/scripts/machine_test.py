@@ -89,16 +89,26 @@ class Plan(unittest.TestCase):
                       said.getvalue())
         self.assertRegex(said.getvalue(), r"main, simulated +TPC-C +null +27 +none centr poplar")
 
-    @unittest.skipUnless(os.environ.get("LOGJAM"), "LOGJAM names no binary")
-    def test_logjam_accepts_the_flags_of_all_points_of_a_large_machine(self):
+
+@unittest.skipUnless(os.environ.get("LOGJAM"), "LOGJAM names no binary")
+class RealProgram(InADirectory):
+    def test_it_describes_other_machines_and_has_the_schemes_of_the_plan(self):
         logjam = runner.logjam_of()
-        schemes = runner.listed_schemes(logjam)
         for topology, shape in NUMA.items():
             self.assertEqual(machine_points.shape_of(logjam, topology), shape)
-        known = {point.axes.get("log") for point in machine_points.experiment(
-            Shape(4, 256, 256), schemes).points("full")} - {None}
-        self.assertEqual(known, {scheme["name"] for scheme in schemes})
-        self.assertLessEqual({*machine_points.MAIN_LOGS}, known)
+        names = {scheme["name"] for scheme in runner.listed_schemes(logjam)}
+        points = machine_points.experiment(
+            Shape(4, 256, 256), runner.listed_schemes(logjam)).points("full")
+        self.assertEqual({point.axes.get("log") for point in points} - {None}, names)
+        self.assertLessEqual({*machine_points.MAIN_LOGS}, names)
+
+    def test_it_accepts_the_flags_of_all_points(self):
+        logjam, shape = runner.logjam_of(), machine_points.shape_of(runner.logjam_of())
+        points = machine_points.experiment(shape, runner.listed_schemes(logjam)).points("full")
+        with runner.Runner(logjam, self.directory, tries=1) as one:
+            refused = {point.name: one.refusal(point) for point in points
+                       if point.axes["threads"] == "1"}
+        self.assertEqual({name: why for name, why in refused.items() if why}, {})
 
 
 class Machine:
