@@ -69,9 +69,12 @@ def matrix(rows):
 
 
 def _agreement(one, other, words):
-    """Returns a sentence about the points that both lists of rows have."""
+    """Returns a sentence about the points that both lists of rows have, without unsteady rows."""
+    if doubts.no_comparison(one) or doubts.no_comparison(other):
+        return words.format("no comparison, because others used the cores")
     try:
-        cells = validation.cells(of_rows(one, "native"), of_rows(other, "there"))
+        cells = validation.cells(*(of_rows([row for row in rows if not doubts.unsteady(row)],
+                                           "machine") for rows in (one, other)))
     except Refused as none:
         return str(none)
     near = sum(cell.near for cell in cells)
@@ -84,7 +87,8 @@ def summary(content):
     """Returns sentences: how near the simulation is, and how many rows are doubtful."""
     simulated = [_agreement(content["native"], content["simulated"],
                             "Simulated and measured: {}.")] if content["simulated"] else []
-    return simulated + doubts.sentences(content["native"])
+    return [*simulated, *doubts.sentences(content["native"]),
+            *(f"Simulated: {line}" for line in doubts.sentences(content["simulated"]))]
 
 
 def own_page(content, name):

@@ -35,7 +35,8 @@ def content(cores=64, slow=1, **fields):
             for number in (1, 2, 3) for threads in Shape(1, cores, cores).threads()
             for log, rate, most in (("centr", 110, 4), ("silo", 100, cores))]
     simulated = [{**row, "machine": f"simulated x, {cores} cores, 1 sockets, model 9, seed 1",
-                  "profile": "123"} for row in rows if row["round"] == "1"]
+                  "profile": "123", "unsteady": "short" * (row == rows[0])}
+                 for row in rows if row["round"] == "1"]
     return {"form": machine_file.FORM, "card": {"processor": "a CPU"}, "said": ["It ended."],
             "profile": "# measured\n", "disk": "", "hand_off": "round,core,other,ns\n1,0,1,80\n",
             "native": store.text_of(rows), "simulated": store.text_of(simulated), **fields}
@@ -225,6 +226,7 @@ class Card(InADirectory):
 
 class FromOthers(InADirectory):
     def put(self, name="x.html", **fields):
+        """Writes a made-up file whose cores, speed or fields are these; returns its path."""
         path = self.directory / name
         path.write_text(machine_file.page("x", [machine_file.data_part(content(**fields))], "x"),
                         encoding="utf-8")
@@ -283,7 +285,11 @@ class FromOthers(InADirectory):
         self.assertIn("A and B: 0 of 14 points are within 20 %; pairs of alternatives at equal "
                       "threads that rank alike, by their ratio: 1.5 to 2 times: 1 of 1; 2 and more "
                       "times: 3 of 3.", said)
-        self.assertIn("A: Simulated and measured: 14 of 14 points are within 20 %", said)
+        self.assertIn("A: Simulated and measured: 13 of 13 points are within 20 %", said)
+        self.assertIn("A: Simulated: 1 of 14 rows is unsteady", said)
         self.assertIn("It ended.", page.read_text(encoding="utf-8"))
+        busy = content(native=content()["native"].replace(",0.1,false,", ",50,true,"))
+        said = self.run_figures("machines", a, self.put("c.html", **busy), f"--out={page}").stdout
+        self.assertIn("A and B: no comparison, because others used the cores.", said)
 
 
