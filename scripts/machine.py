@@ -30,7 +30,8 @@ BUDGETS = {"night": "8h"}
 FOR_THE_PAGE = 15  # seconds of the budget, at most a tenth
 LEAST_ROUNDS, MOST_ROUNDS, SEEDS = round_loop.LEAST_ROUNDS, 50, 3
 NARROW_PCT = 5  # later rounds run only points with a wider interval
-SIMULATED_SHARE = {True: 0.35, False: 0.5}  # of the time that is left, by whether main points run
+MAIN_SHARE = 0.6  # of the time, for the main points before the first simulation
+SIMULATED_SHARE = 0.5  # of the time that is left
 FIRST_GUESS = 2  # seconds of a run
 GIB_OF_A_SIMULATION = 4
 PAIRED_CORES = 64
@@ -119,13 +120,14 @@ class Session:
 
     def measure(self, number, main, one):
         """Runs these jobs with a Runner. Returns whether all of them ended in time."""
-        jobs, lasted = self.jobs("native", number, main), []
+        jobs, lasted, now = self.jobs("native", number, main), [], time.monotonic()
+        until = now + MAIN_SHARE * (self.end - now) if main else self.end
         progress = round_loop.Progress(len(jobs))
         one.tell = progress.tell
         try:
             for point in jobs:
                 begun = time.monotonic()
-                if begun + (statistics.fmean(lasted) if lasted else FIRST_GUESS) > self.end:
+                if begun + (statistics.fmean(lasted) if lasted else FIRST_GUESS) > until:
                     return False
                 progress.step(f"round {number}: {point.name}")
                 try:
@@ -150,7 +152,7 @@ class Session:
             try:
                 refused = sim_runner.run_jobs(
                     f"simulated with {len(made)} processes", jobs, made, progress, skip=Refused,
-                    until=now + SIMULATED_SHARE[main] * (self.end - now))
+                    until=now + SIMULATED_SHARE * (self.end - now))
             finally:
                 progress.end()
         self.refused["simulated"].update((job.point.name, reason) for job, reason in refused)
@@ -163,7 +165,7 @@ class Session:
                 in_time = self.measure(number, main, one)
                 if number <= SEEDS:
                     self.simulate(number, main)
-                if not in_time:
+                if not in_time and not main:
                     return
                 if number >= LEAST_ROUNDS and not self.jobs("native", number + 1, main):
                     self.said.append(f"It ended early: no interval is wider than {NARROW_PCT} %.")
@@ -279,17 +281,17 @@ def main():
             stopped.append("It was stopped before its time was over.")
             raise
         finally:
+            said = [f"The last call had a budget of {budget}.", *stopped, *session.remarks()]
+            for line in [*said, *doubts.sentences(session.rows["native"].rows)]:
+                say(line)
             if session.rows["native"].rows:
-                said = [f"The last call had a budget of {budget}.", *stopped, *session.remarks()]
-                content = {"form": machine_file.FORM, "card": {**card, **facts}, "said": said,
-                           **fields, **{key: store.text_of(rows.rows)
-                                        for key, rows in session.rows.items()}}
-                files.write(page, machine_page.own_page(content, name))
+                files.write(page, machine_page.own_page({
+                    "form": machine_file.FORM, "card": {**card, **facts}, "said": said, **fields,
+                    **{key: store.text_of(rows.rows) for key, rows in session.rows.items()}}, name))
                 machine_file.read(page)
-                for line in [*said, *doubts.sentences(session.rows["native"].rows)]:
-                    say(line)
-                say(f"written: {page}, in {(time.monotonic() - begun) / 60:.1f} minutes; the same "
-                    "command continues from here")
+                say(f"written: {page}")
+            say(f"{(time.monotonic() - begun) / 60:.1f} minutes; the same command continues from "
+                "here")
     return 0
 
 

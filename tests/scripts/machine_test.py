@@ -133,7 +133,9 @@ class Time(InADirectory):
     def test_no_run_begins_that_would_end_late_and_the_rest_is_named(self):
         clock = Machine()
         session = self.session(clock, 10.5)
-        self.assertTrue(session.measure(1, True, clock) is False)
+        self.assertFalse(session.measure(1, True, clock))
+        self.assertEqual((clock.now, len(clock.ran)), (6, 6))
+        self.assertFalse(session.measure(1, False, clock))
         self.assertEqual((clock.now, len(clock.ran)), (10, 10))
         said = "\n".join(session.remarks())
         self.assertIn("10 of 54 points were measured, in 1 to 1 rounds", said)
