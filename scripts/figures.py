@@ -19,8 +19,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 sys.pycache_prefix = str(ROOT / "build" / "pycache")  # no files among the sources
 
-from experiments import (analysis, batch, definition, doubts, files, round_loop,  # noqa: E402
-                         runner, sensitivity, sim_runner, store, submit, sweep, validation)
+from experiments import (analysis, batch, definition, doubts, ensemble, files,  # noqa: E402
+                         round_loop, runner, sensitivity, sim_runner, store, submit, sweep,
+                         validation)
 from experiments.files import alone  # noqa: E402
 from experiments.errors import STOPPED, Refused, number, run_main, whole  # noqa: E402
 from experiments.text_tables import print_checks, print_lines, print_measured, say  # noqa: E402
@@ -206,26 +207,39 @@ def run_simulated(args, experiments):
 
 
 def sensitivity_command(args):
-    """which claims survive when a machine's constants are halved and doubled"""
+    """which claims survive when a machine's constants are changed: one by one, or drawn together"""
+    if args.draws is not None and args.draws < 1:
+        raise Refused("--draws is at least 1")
+    if args.draws and (args.constants or args.screen):
+        raise Refused("--draws changes all assumed constants, and runs each draw with all seeds: "
+                      "--constants and --screen do not go with it")
     logjam, begun = runner.logjam_of(args.logjam, simulated=True), time.monotonic()
     for experiment in chosen(args):
         args.simulated, machine = True, profile_of(args, experiment)
         size_of(args, experiment)
         points = experiment.points(args.size, lambda: runner.schemes_of(logjam), simulated=True)
-        folder = sensitivity.folder_of(args.results, experiment, machine.name)
+        variants = (ensemble.draws(machine, args.draws, args.draw_seed) if args.draws else
+                    sensitivity.variants(machine, args.constants))
+        folder = sensitivity.folder_of(args.results, experiment, machine.name,
+                                       "draws" if args.draws else "sensitivity")
         progress = round_loop.Progress(0)
         with alone(folder, "other --results"), \
                 sim_runner.runners(logjam, args.wal_dir, machine, args.jobs) as made:
             try:
                 refused = sensitivity.run(
-                    experiment, points, sensitivity.variants(machine, args.constants), folder, made,
-                    progress, args.seeds or 3, args.screen)
+                    experiment, points, variants, folder, made, progress,
+                    args.seeds or (2 if args.draws else 3), args.screen)
             finally:
                 progress.end()
         for name, why in refused.items():
             say(f"left out: {name}: {why}")
         say(f"\n{experiment.id} on {machine.name}: {progress.done} runs, "
             f"{time.monotonic() - begun:.0f} s")
+        if args.draws:
+            for title, columns, lines in ensemble.Ensemble(experiment, folder).tables():
+                say(f"\n{title}")
+                print_lines(columns, lines)
+            continue
         for one in sensitivity.survivals(experiment, folder):
             say(f"{one.says}: holds in {one.holds} of {one.seeds} seeds; of {one.variants} "
                 f"variants it comes out otherwise with {'; '.join(one.otherwise) or 'none'}")
@@ -450,6 +464,9 @@ def arguments():
     made.add_argument("--seconds", type=number, help="virtual, instead of the file's")
     made.add_argument("--constants", type=lambda words: words.split(","), default=[],
                       metavar="A,B", help="only these; else all that the machine uses")
+    made.add_argument("--draws", type=whole, metavar="N",
+                      help="N machines on which all assumed constants are drawn at once")
+    made.add_argument("--draw_seed", type=whole, default=1, metavar="SEED", help="of the draws")
     made.add_argument("--screen", action="store_true",
                       help="other seeds only where a check comes out otherwise with the first one")
     add_ids(command("validate", validate_command))

@@ -14,7 +14,7 @@ import re
 import statistics
 import subprocess
 
-from experiments import definition, doubts, files, sensitivity, validation, verdicts
+from experiments import definition, doubts, ensemble, files, sensitivity, validation, verdicts
 from experiments.analysis import Measured
 from experiments.errors import Refused
 from experiments.store import Store, key_of
@@ -279,6 +279,10 @@ def tables_of(experiment, runs, results):
         if lines:
             found.append(Table(f"Each constant of {folder.name[len(begin):]} halved and doubled",
                                [], sensitivity.COLUMNS, lines))
+    for folder in sorted(pathlib.Path(results, experiment.id.lower()).glob("draws-*")):
+        files.refuse_link(folder)
+        found += [Table(title, [], columns, lines)
+                  for title, columns, lines in ensemble.Ensemble(experiment, folder).tables()]
     return found
 
 

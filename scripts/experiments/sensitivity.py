@@ -38,10 +38,12 @@ OF_THE_RUN = {"given", "began", "host_seconds", "flags", "machine", "binary", "p
 
 @dataclasses.dataclass
 class Variant:
-    """A changed constant, or no change. `name` is also the name of the rows' file."""
+    """Changed constants, or no change. `name` is also the name of the rows' file. Without
+    `every_seed` the first seed may be enough."""
 
     name: str
     setting: str
+    every_seed: bool = False
 
 
 @dataclasses.dataclass
@@ -63,7 +65,7 @@ def variants(profile, only=()):
     if unknown:
         raise Refused(f"{profile.name} has no constant {unknown[0]} that it uses; there are "
                       f"{', '.join(constants)}")
-    found = [Variant(UNCHANGED, "")]
+    found = [Variant(UNCHANGED, "", every_seed=True)]
     for constant, value in constants.items():
         if only and constant not in only:
             continue
@@ -73,14 +75,20 @@ def variants(profile, only=()):
     return found
 
 
+def limited(constant, value):
+    """Returns the value nearest to `value` that the constant can have."""
+    at_least = max(value, LEAST.get(constant, value))
+    return min(at_least, MOST.get(constant, at_least))
+
+
 def _changed(constant, value):
     half = max(1, value // 2) if isinstance(value, int) else value / 2
-    half, double = max(half, LEAST.get(constant, half)), min(2 * value, MOST.get(constant, 2 * value))
-    return [changed for changed in (half, double) if changed != value]
+    return [changed for changed in (limited(constant, half), limited(constant, 2 * value))
+            if changed != value]
 
 
-def folder_of(results, experiment, profile_name):
-    folder = pathlib.Path(results) / experiment.id.lower() / f"sensitivity-{profile_name}"
+def folder_of(results, experiment, profile_name, kind="sensitivity"):
+    folder = pathlib.Path(results) / experiment.id.lower() / f"{kind}-{profile_name}"
     files.refuse_link(folder.parent)
     files.refuse_link(folder)
     return folder
@@ -113,14 +121,13 @@ def run(experiment, points, of_machine, folder, made, progress, seeds, screen=Fa
         left_out = sim_runner.run_jobs(experiment.id, jobs, made, progress, skip=PointRefused)
         refused.update((job.rows.path.stem, why) for job, why in left_out)
 
-    run_all(lambda one: seeds if one.name == UNCHANGED else 1)
+    run_all(lambda one: seeds if one.every_seed else 1)
     if UNCHANGED in refused:
         raise Refused(refused[UNCHANGED])
     same, usual = _done(rows[UNCHANGED]), _usual(_verdicts(experiment, rows[UNCHANGED].rows))
 
     def first_seed_is_enough(one):
-        return one.name != UNCHANGED and (
-            _done(rows[one.name]) == same or
+        return _done(rows[one.name]) == same or (
             screen and _verdicts(experiment, rows[one.name].rows)[0] == usual)
 
     run_all(lambda one: 1 if first_seed_is_enough(one) else seeds)

@@ -5,7 +5,7 @@ its own seed.
 
 A Profile is a simulated machine in the experiments. The profiles are config/machines/NAME.toml;
 logjam itself reads them, too (`--machine=NAME`). This module takes from them the number of cores,
-`{cores}`, and the constants that a sensitivity run halves and doubles.
+`{cores}`, and the constants that a sensitivity run changes.
 """
 
 import concurrent.futures
@@ -17,6 +17,7 @@ import math
 import os
 import pathlib
 import queue
+import re
 import shutil
 import subprocess
 import time
@@ -136,11 +137,13 @@ def run_jobs(name, jobs, made, progress, skip=(), until=None):
 
 @dataclasses.dataclass
 class Profile:
-    """A file of config/machines/. `fingerprint` distinguishes two versions of the file."""
+    """A file of config/machines/. `fingerprint` distinguishes two versions of the file. `assumed`
+    has the names of the numbers whose source says that they are assumed."""
 
     path: pathlib.Path
     fields: dict
     fingerprint: str
+    assumed: set
 
     def __post_init__(self):
         self.name = self.path.stem  # the name in --machine and in the rows' file name
@@ -180,9 +183,10 @@ def find_machine(machine, config=CONFIG):
                       "named by its path, x.toml") from error
     try:
         fields = tomllib.loads(content.decode())
+        assumed = set(re.findall(r"^(\w+) *=[^#\n]*# *assumed\b", content.decode(), re.M))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise Refused(f"{path} is not TOML: {error}") from error
     missing = [name for name in SHAPE if not isinstance(fields.get(name), int)]
     if missing:
         raise Refused(f"{path} does not say how many {missing[0]} the machine has")
-    return Profile(path.resolve(), fields, hashlib.sha256(content).hexdigest()[:12])
+    return Profile(path.resolve(), fields, hashlib.sha256(content).hexdigest()[:12], assumed)

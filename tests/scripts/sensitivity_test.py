@@ -1,11 +1,12 @@
-"""Tests sensitivity runs with tests/scripts/fake_simulator.py in place of the simulation."""
+"""Tests sensitivity runs and draws with tests/scripts/fake_simulator.py in place of the simulation."""
 
+import shutil
 import unittest
 
 from fixtures import experiment, row
-from sim_runner_test import FAKE, WithAMachine, of_machine, two_by_two
+from sim_runner_test import FAKE, PROFILE, WithAMachine, of_machine, two_by_two
 
-from experiments import round_loop, sensitivity, sim_runner, store
+from experiments import ensemble, round_loop, sensitivity, sim_runner, store
 from experiments.errors import Refused
 
 GAINS = {"says": "poplar gains from threads",
@@ -137,3 +138,121 @@ class Sensitivity(WithAMachine):
     def test_with_as_many_seeds_for_as_against_the_first_one_decides(self):
         self.assertEqual(self.judged((10, 1), (1, 1)).otherwise, ["x halved (2 of 2 seeds)"])
         self.assertEqual(self.judged((1, 10), (1, 1)).otherwise, [])
+
+
+class DrawnTogether(WithAMachine):
+    def setUp(self):
+        super().setUp()
+        self.folder = self.directory / "t1" / "draws-niagara2"
+
+    def settings(self, number, seed=1, name="numa4x64"):
+        return [{pair.split("=")[0]: float(pair.split("=")[1]) for pair in one.setting.split(",")}
+                for one in ensemble.draws(sim_runner.find_machine(name), number, seed)[1:]]
+
+    def test_all_constants_that_nobody_measured_are_drawn_together(self):
+        profile = sim_runner.find_machine("numa4x64")
+        left_out = {"hold", "store_cycles", "lines_noticed", *ensemble.RANGES}
+        beside_assumed = {"complex_dirty_cycles", "hop_dirty_cycles"}
+        wanted = profile.assumed & set(profile.constants()) | left_out | beside_assumed
+        self.assertTrue({"ghz", "occupancy", "l2_cycles"} <= wanted)
+        self.assertFalse({"dirty_cycles", "store_buffer", "sockets"} & wanted)
+        for drawn in self.settings(9):
+            self.assertEqual(set(drawn), wanted)
+
+    def test_what_was_measured_keeps_its_value(self):
+        drawn = self.settings(1, name="epyc2")[0]
+        self.assertNotIn("occupancy", drawn)
+        self.assertIn("hold", drawn)
+
+    def test_a_drawn_constant_stays_in_its_range(self):
+        fields = sim_runner.find_machine("numa4x64").fields
+        seen = self.settings(300)
+        for name in seen[0]:
+            values = [drawn[name] for drawn in seen]
+            low, high = ensemble.RANGES.get(name, (0, 0))
+            if name in fields and name not in ensemble.RANGES:
+                low, high = fields[name] / 2 - 0.5, 2 * fields[name] + 0.5
+            if high:
+                self.assertTrue(low <= min(values) and max(values) <= high, name)
+                self.assertGreater(max(values) - min(values), 0.7 * (high - low), name)
+
+    def test_prices_of_one_distance_share_a_factor_and_a_near_line_costs_less(self):
+        fields = sim_runner.find_machine("numa4x64").fields
+        for drawn in self.settings(300):
+            for place in ("complex_", "hop_"):
+                factors = [drawn[name] / fields[name] for name in drawn if place in name]
+                self.assertLess(max(factors) - min(factors), 0.01)
+            self.assertLessEqual(drawn["l3_cycles"], drawn["complex_clean_cycles"])
+            self.assertLessEqual(drawn["complex_clean_cycles"], drawn["hop_clean_cycles"])
+            self.assertLessEqual(drawn["memory_cycles"], drawn["hop_memory_cycles"])
+
+    def test_a_draw_follows_from_its_seed_and_number(self):
+        self.assertEqual(self.settings(5), self.settings(9)[:5])
+        self.assertNotEqual(self.settings(1), self.settings(1, seed=2))
+        self.assertEqual(len({tuple(one.values()) for one in self.settings(9)}), 9)
+
+    def judged(self, *machines, check="ratio('tps', {'log': 'eleda'}, {'log': 'centr'}) > 1",
+               unsteady=""):
+        """Returns the tables of an unchanged machine and draws: (centr's, eleda's) rate by seed."""
+        one = experiment(grid=[{"axes": {"log": ["none", "centr", "eleda"]}}],
+                         check=[{"says": "so", "holds": check}])
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
+        for number, seeds in enumerate(machines):
+            name = f"draw-1-{number:02}" if number else "unchanged"
+            store.write_rows(self.folder / f"{name}.csv", [
+                {**row(seed, rate, log=log), **of_machine(seed),
+                 "unsteady": unsteady if (name, log) == ("draw-1-01", "eleda") else ""}
+                for seed, rates in enumerate(seeds, 1)
+                for log, rate in zip(("none", "centr", "eleda"), (100, *rates))])
+        return [lines for _, _, lines in ensemble.Ensemble(one, self.folder).tables()]
+
+    def test_a_conclusion_survives_with_95_percent_of_the_draws_and_the_unchanged_machine(self):
+        has, one_seed, none = [(1, 3), (1, 3)], [(1, 3), (3, 1)], [(3, 1), (3, 1)]
+        for machines, wanted in (
+                ([has] * 21, ["so", "yes", "20 of 20", "survives"]),
+                ([has] * 20 + [one_seed], ["so", "yes", "19 of 20", "survives"]),
+                ([has] * 19 + [one_seed, none], ["so", "yes", "18 of 20", "does not survive"]),
+                ([one_seed] + [has] * 20, ["so", "no", "20 of 20", "does not survive"]),
+                ([has] * 20, ["so", "yes", "19 of 19", "too few draws"])):
+            with self.subTest(wanted=wanted):
+                self.assertEqual(self.judged(*machines)[0], [wanted])
+
+    def test_a_draw_without_all_rows_is_no_draw_and_an_unsteady_one_has_no_conclusion(self):
+        has = [(1, 3), (1, 3)]
+        self.assertEqual(self.judged(*[has] * 20, has[:1])[0],
+                         [["so", "yes", "19 of 19", "too few draws"]])
+        checks, groups, pairs = self.judged(*[has] * 21, unsteady="yes")
+        self.assertEqual(checks, [["so", "yes", "19 of 20", "survives"]])
+        self.assertEqual([line[3:5] for line in groups], [["19", "0"], ["0", "19"]])
+        self.assertEqual(pairs, [["2 to 5", "1", "1", "95.0 %"]])
+        self.assertEqual(self.judged(has), [])
+
+    def test_logs_are_grouped_by_the_best_log_and_pairs_by_their_ratio(self):
+        _, groups, pairs = self.judged([(1, 3), (1, 4)], *[[(1, 3), (1, 3)]] * 18,
+                                       [(1, 9), (1, 9)], [(2, 1), (2, 1)])
+        self.assertEqual(groups, [
+            ["", "eleda", "within 2 times of the best", "20", "0", "0", "survives"],
+            ["", "centr", "2 to 5 times slower", "1", "18", "1", "does not survive"]])
+        self.assertEqual(pairs, [["2 to 5", "1", "1", "95.0 %"]])
+
+    def test_draws_are_run_with_every_seed_printed_and_reported(self):
+        self.machine.write_text(PROFILE.replace("= 100", "= 100  # assumed"), encoding="utf-8")
+        words = ("A9a", f"--machine={self.machine}", f"--results={self.directory}",
+                 f"--logjam={FAKE}", f"--wal_dir={self.directory}/logs", "--draws=2")
+        said = self.run_figures("sensitivity", *words).stdout
+        title = "2 draws of what niagara2 assumes (--draw_seed=1), each with 2 seeds"
+        self.assertIn(title, said)
+        self.assertIn("too few draws", said)
+        ran = self.begun()
+        settings = {line.split("--set=")[1].split()[0] for line in ran if "--set=" in line}
+        self.assertEqual(len(settings), 2)
+        self.assertTrue(all("dirty_cycles=" in one and "occupancy=" not in one.split(",read_")[0]
+                            for one in settings))
+        self.run_figures("sensitivity", *words)
+        self.assertEqual(len(self.begun()), len(ran))
+        self.run_figures("report", f"--results={self.directory}")
+        self.assertIn(title, (self.directory / "report" / "REPORT.md").read_text(encoding="utf-8"))
+        for wrong in ("--draws=0", "--constants=hold", "--screen"):
+            done = self.run_figures("sensitivity", *words, wrong, check=False)
+            self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), done.stderr)
