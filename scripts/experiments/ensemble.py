@@ -21,7 +21,7 @@ import statistics
 from experiments import store
 from experiments.analysis import Measured, NotMeasured
 from experiments.sensitivity import UNCHANGED, Variant, limited
-from experiments.verdicts import HOLDS, OPEN
+from experiments.verdicts import HOLDS, MISSING, OPEN
 
 RANGES = {"occupancy": (0.16, 1.0), "hold": (0.05, 0.5), "read_occupancy_cycles": (0, 40),
           "sharer_cycles": (0, 40)}
@@ -29,7 +29,7 @@ PLACES = ("", "complex_", "hop_", "two_hop_")  # from near to far
 SHARE, LEAST_DRAWS = 0.95, 20  # 95 % of fewer draws are all draws
 GROUPS = {"within 2 times of the best": 2, "2 to 5 times slower": 5, "collapsed": float("inf")}
 BANDS = (1, 1.2, 1.5, 2, 5, float("inf"))
-CHECK, GROUP, FASTER = "check", "group", "faster"  # the kinds of conclusions
+CHECK, JUDGED, GROUP, FASTER = "check", "judged", "group", "faster"  # the kinds of conclusions
 NO_LOG = "none"  # the engine without a log is not compared
 
 
@@ -99,7 +99,9 @@ def _group(rates, log):
 def _conclusions(measured):
     """Returns the set of all conclusions from the rows of one seed."""
     rates = _rates(measured)
-    return {*((CHECK, check["says"]) for check, verdict in measured.checks() if verdict == HOLDS),
+    verdicts = {check["says"]: verdict for check, verdict in measured.checks()}
+    return {*((CHECK, says) for says, verdict in verdicts.items() if verdict == HOLDS),
+            *((JUDGED, says) for says, verdict in verdicts.items() if verdict != MISSING),
             *((GROUP, block, log, _group(of, log)) for block, of in rates.items() for log in of),
             *((FASTER, block, one, other) for block, of in rates.items()
               for one, other in itertools.permutations(of, 2) if of[one] > of[other])}
@@ -144,7 +146,8 @@ class Ensemble:
             one = (CHECK, check["says"])
             if verdict != OPEN:
                 yield [check["says"], "yes" if one in self.own else "no",
-                       f"{self.counts[one]} of {self.draws}", self._verdict(one)]
+                       f"{self.counts[one]} of {self.draws}",
+                       str(self.draws - self.counts[JUDGED, check["says"]]), self._verdict(one)]
 
     def _groups(self):
         for block, rates in _rates(self.base[0]).items():
@@ -174,8 +177,8 @@ class Ensemble:
               f"{', '.join(self.draw_seeds)}), each with {seeds} seed{'s' * (seeds != 1)}"
               + (f"; {self.torn} more are not whole" if self.torn else ""))
         found = [] if not self.base else [
-            (f"Conclusions: {of}", ["conclusion", "unchanged", "draws that have it", "verdict"],
-             list(self._checks())),
+            (f"Conclusions: {of}", ["conclusion", "unchanged", "draws that have it",
+                                        "unsteady draws", "verdict"], list(self._checks())),
             (f"Groups of logs: {of}", ["point", "log", "unchanged", *GROUPS, "verdict"],
              list(self._groups())),
             (f"Pairs of logs, by the unchanged machine's ratio: {of}",

@@ -210,20 +210,20 @@ class DrawnTogether(WithAMachine):
     def test_a_conclusion_survives_with_95_percent_of_the_draws_and_the_unchanged_machine(self):
         has, one_seed, none = [(1, 3), (1, 3)], [(1, 3), (3, 1)], [(3, 1), (3, 1)]
         for machines, wanted in (
-                ([has] * 21, ["so", "yes", "20 of 20", "survives"]),
-                ([has] * 20 + [one_seed], ["so", "yes", "19 of 20", "survives"]),
-                ([has] * 19 + [one_seed, none], ["so", "yes", "18 of 20", "does not survive"]),
-                ([one_seed] + [has] * 20, ["so", "no", "20 of 20", "does not survive"]),
-                ([has] * 20, ["so", "yes", "19 of 19", "too few draws"])):
+                ([has] * 21, ["so", "yes", "20 of 20", "0", "survives"]),
+                ([has] * 20 + [one_seed], ["so", "yes", "19 of 20", "0", "survives"]),
+                ([has] * 19 + [one_seed, none], ["so", "yes", "18 of 20", "0", "does not survive"]),
+                ([one_seed] + [has] * 20, ["so", "no", "20 of 20", "0", "does not survive"]),
+                ([has] * 20, ["so", "yes", "19 of 19", "0", "too few draws"])):
             with self.subTest(wanted=wanted):
                 self.assertEqual(self.judged(*machines)[0], [wanted])
 
     def test_a_draw_without_all_rows_is_no_draw_and_an_unsteady_one_has_no_conclusion(self):
         has = [(1, 3), (1, 3)]
         self.assertEqual(self.judged(*[has] * 20, has[:1])[0],
-                         [["so", "yes", "19 of 19", "too few draws"]])
+                         [["so", "yes", "19 of 19", "0", "too few draws"]])
         checks, groups, pairs = self.judged(*[has] * 21, unsteady="yes")
-        self.assertEqual(checks, [["so", "yes", "19 of 20", "survives"]])
+        self.assertEqual(checks, [["so", "yes", "19 of 20", "1", "survives"]])
         self.assertEqual([line[3:5] for line in groups], [["19", "0"], ["0", "19"]])
         self.assertEqual(pairs, [["2 to 5", "1", "1", "95.0 %"]])
         self.assertEqual(self.judged(has), [])
