@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 #include "platform/assert.h"
@@ -72,6 +73,7 @@ void Scheduler::enter(Fiber* fiber) {
   execute_body(fiber);
   running = nullptr;
   fiber->ended = true;
+  --fiber->cpu->fibers;
   for (Fiber* joiner : fiber->joiners) make_ready(joiner, fiber->cpu->now, machine_.wake_latency);
   leave_cpu();
 }
@@ -208,8 +210,14 @@ Cpu* Scheduler::place(const Fiber& fiber) {
   };
   if (fiber.cpu != nullptr && fiber.cpu->fiber == nullptr && allowed(*fiber.cpu)) return fiber.cpu;
   const uint32_t socket = fiber.cpu == nullptr ? 0 : machine_.socket_of(fiber.cpu->number);
+  // Of busy contexts, one with few other threads is better, then the last context of the thread,
+  // then one of the same socket.
+  const auto load = [&](const Cpu& cpu) {
+    const bool own = &cpu == fiber.cpu;
+    return std::tuple(cpu.fibers - (own ? 1 : 0), !own, machine_.socket_of(cpu.number) != socket);
+  };
   Cpu* idle = nullptr;
-  Cpu* shortest = nullptr;
+  Cpu* least = nullptr;
   // Looks at the last context first: workers are pinned from the first context up, so the last
   // contexts are the most likely to be idle.
   for (uint32_t context = machine_.contexts; context-- > 0;) {
@@ -218,21 +226,25 @@ Cpu* Scheduler::place(const Fiber& fiber) {
     if (cpu.fiber == nullptr) {
       if (machine_.socket_of(context) == socket) return &cpu;
       if (idle == nullptr) idle = &cpu;
-    } else if (shortest == nullptr || cpu.ready.size() < shortest->ready.size()) {
-      shortest = &cpu;
+    } else if (least == nullptr || load(cpu) < load(*least)) {
+      least = &cpu;
     }
   }
-  if (idle != nullptr) return idle;
-  Cpu* const busy = fiber.cpu != nullptr && allowed(*fiber.cpu) ? fiber.cpu : shortest;
-  LJ_ASSERT(busy != nullptr);
-  return busy;
+  LJ_ASSERT(idle != nullptr || least != nullptr);
+  return idle != nullptr ? idle : least;
+}
+
+void Scheduler::assign(Fiber* fiber, Cpu* cpu) {
+  if (fiber->cpu != nullptr) --fiber->cpu->fibers;
+  ++cpu->fibers;
+  fiber->cpu = cpu;
 }
 
 void Scheduler::make_ready(Fiber* fiber, Picoseconds at, Picoseconds latency) {
   LJ_ASSERT(!fiber->ended);
   fiber->waiting = false;
   ++fiber->waits;
-  if (fiber->cpu == nullptr || fiber->cpu->core != nullptr) fiber->cpu = place(*fiber);
+  if (fiber->cpu == nullptr || fiber->cpu->core != nullptr) assign(fiber, place(*fiber));
   Cpu& cpu = *fiber->cpu;
   if (cpu.fiber == nullptr) {
     cpu.fiber = fiber;
@@ -425,7 +437,7 @@ void Scheduler::move_to(uint32_t socket, Cpu* to) {
   if (to == fiber->cpu) return;
   const Picoseconds at = now();
   leave_cpu();
-  if (to != nullptr) fiber->cpu = to;
+  if (to != nullptr) assign(fiber, to);
   make_ready(fiber, at, machine_.context_switch);
   switch_to(next());
 }

@@ -40,6 +40,7 @@ class Cpu {
   Picoseconds stores_done_at = 0;  // when the store buffer is empty
   Fiber* fiber = nullptr;          // the fiber that runs here; null: idle
   std::deque<Fiber*> ready;
+  uint32_t fibers = 0;  // that have not ended, and run here or ran here last
   Picoseconds slice_end = 0;
   bool preempt = false;  // a favoured fiber is at the front of the queue
   Picoseconds busy_since = 0, busy = 0;
@@ -144,6 +145,7 @@ class Scheduler final : public Kernel {
   void spend_in_kernel(Picoseconds time);
   void make_ready(Fiber* fiber, Picoseconds at, Picoseconds latency);
   Cpu* place(const Fiber& fiber);
+  static void assign(Fiber* fiber, Cpu* cpu);
   void set_busy(Cpu& cpu, bool busy);
   void add_stall(Cpu& cpu, Picoseconds time);
   void share_issue_slots(uint32_t core);

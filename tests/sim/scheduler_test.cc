@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <random>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -308,6 +311,48 @@ TEST(Scheduler, FibersSpreadOverIdleContextsOfTheirSocket) {
   machine.run({body(1), body(1), body(1), body(1)});
   std::sort(contexts.begin(), contexts.end());
   EXPECT_EQ(contexts, (std::vector<uint32_t>{4, 5, 6, 7}));
+}
+
+// Workers keep all contexts of a socket busy. Each log thread then gets a context of its own, or
+// the contexts share the log threads equally. The log threads begin one after the other, before or
+// after the workers, so in both cases the same context is the best when each of them begins.
+TEST(Scheduler, LogThreadsOfABusySocketSpreadOverItsContexts) {
+  for (const auto& [log_threads, workers_begin] : std::vector<std::pair<uint32_t, Picoseconds>>{
+           {1, 0}, {3, 0}, {4, 0}, {6, 0}, {3, 200}, {8, 200}}) {
+    RunningMachine machine(small_profile(), 8);
+    std::vector<std::set<uint32_t>> contexts(log_threads);  // of each log thread, at late steps
+    std::vector<std::function<void()>> bodies(2, [&] { machine->pin(7); });  // these end at once
+    for (uint32_t thread = 0; thread < log_threads; ++thread) {
+      bodies.emplace_back([&, thread] {
+        machine->sleep((10 + 10 * thread) * kMicrosecond);
+        machine->pin_to_socket(1);
+        machine->current().favoured = true;
+        for (int step = 0; step < 100; ++step) {
+          machine->sleep(20 * kMicrosecond);
+          if (step >= 50 && step < 90) contexts[thread].insert(machine->current_cpu().number);
+          machine->spend(kMicrosecond);
+        }
+      });
+    }
+    for (uint32_t worker = 4; worker < 8; ++worker) {
+      bodies.emplace_back([&, worker] {
+        machine->sleep(workers_begin * kMicrosecond);
+        machine->pin(worker);
+        for (int step = 0; step < 5000; ++step) machine->spend(kMicrosecond);
+      });
+    }
+    machine.run(bodies);
+    std::map<uint32_t, uint32_t> threads;
+    for (const std::set<uint32_t>& of_thread : contexts) {
+      ASSERT_EQ(of_thread.size(), 1U) << "a log thread stays on its context";
+      ++threads[*of_thread.begin()];
+    }
+    EXPECT_EQ(threads.size(), std::min(log_threads, 4U));
+    for (const auto& [context, number] : threads) {
+      EXPECT_GE(context, 4U) << "a context of the socket";
+      EXPECT_LE(number, (log_threads + 3) / 4);
+    }
+  }
 }
 
 // A context may make visible steps ahead of the earliest clock, by at most look_ahead_ns.
