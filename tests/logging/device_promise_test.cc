@@ -26,12 +26,18 @@ namespace {
 
 constexpr uint64_t kBytes = 8192;
 
-// Makes fdatasync(), fsync() and pwritev2() with a sync flag fail with EIO in this thread.
-void fail_syncs() {
+enum class Failing { kSyncs, kWrites };
+
+// Makes fdatasync() and fsync(), or pwrite(), fail with EIO, and pwritev2() with a sync flag. They
+// fail in this thread and in the threads that it starts.
+void fail(Failing calls) {
+  const bool writes = calls == Failing::kWrites;
+  const uint32_t one = writes ? SYS_pwrite64 : SYS_fdatasync,
+                 other = writes ? SYS_pwrite64 : SYS_fsync;
   sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fdatasync, 4, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fsync, 3, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, one, 4, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, other, 3, 0),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pwritev2, 0, 3),
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[5])),
       BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, RWF_DSYNC, 0, 1),
@@ -45,8 +51,8 @@ void fail_syncs() {
   }
 }
 
-// R1 and R7: no write with Sync::kData finishes without a sync. If the device skipped the sync,
-// this test would see the write reported as durable.
+// R1 and R7: no write with Sync::kData finishes without a sync, and no failed write finishes. If
+// the device skipped the sync, this test would see the write reported as durable.
 TEST(FailureDeathTest, AWriteIsDurableOnlyAfterItsSync) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   struct Way {
@@ -60,11 +66,11 @@ TEST(FailureDeathTest, AWriteIsDurableOnlyAfterItsSync) {
       SCOPED_TRACE(std::string(way.spec) + " " + std::string(name));
       const LogDirectory directory;
       const SyncMethod method = *sync_method(name);
-      const auto write = [&](Sync sync) {
+      const auto write = [&](Sync sync, Failing calls = Failing::kSyncs) {
         const platform::MirroredMemory memory(kBytes);
         const auto device =
             open_device(way.spec, {.path = directory.file(), .depth = 2, .sync_method = method});
-        fail_syncs();
+        fail(calls);
         if (way.threads) {
           device->start(0, {memory.data(), kBytes}, sync, 1);
         } else {
@@ -80,6 +86,8 @@ TEST(FailureDeathTest, AWriteIsDurableOnlyAfterItsSync) {
         EXPECT_EXIT(write(Sync::kData), testing::ExitedWithCode(0), "");
       }
       EXPECT_EXIT(write(Sync::kNone), testing::ExitedWithCode(0), "");
+      EXPECT_EXIT(write(Sync::kData, Failing::kWrites), testing::ExitedWithCode(3),
+                  "cannot write and sync the log file .*: Input/output error");
     }
   }
 }
@@ -194,6 +202,60 @@ TEST(FileDevice, WithoutIoUringSeveralWritesAreUnderWayAtOnce) {
   }
   for (uint32_t slot = 0; slot < kDepth; ++slot) {
     while (!device->finished(slot)) device->wait(1'000'000'000);
+  }
+}
+
+// Holds the last step of the first record's write: the sync, or the write that syncs.
+class HeldSync final : public WrappedFiles {
+ public:
+  int64_t write(int file, uint64_t offset, std::span<const std::byte> bytes, bool synced) override {
+    of_this_thread_ = offset;
+    if (synced) begin_last_step();
+    return WrappedFiles::write(file, offset, bytes, synced);
+  }
+  int sync(int file) override {
+    begin_last_step();
+    return WrappedFiles::sync(file);
+  }
+  int sync_data(int file) override {
+    begin_last_step();
+    return WrappedFiles::sync_data(file);
+  }
+  std::atomic<uint64_t> reached{0};  // the offset of the write that began its last step last
+  std::atomic<bool> released{false};
+
+ private:
+  void begin_last_step() {
+    reached = of_this_thread_;
+    while (of_this_thread_ == kLogHeaderBytes && !released) std::this_thread::yield();
+  }
+  static inline thread_local uint64_t of_this_thread_ = 0;
+};
+
+// R1: the second write ends before the first, and makes nothing durable. The third write begins
+// only when the log has seen that the second has ended.
+TEST(FileDevice, WithoutIoUringNoWriteIsDurableBeforeTheWritesBeforeIt) {
+  constexpr uint32_t kBlock = 4096;
+  ScopedFlags flags;
+  flags.set("test", std::string("no_io_uring:1"));
+  for (const SyncMethod method : {SyncMethod::kDsync, SyncMethod::kFdatasync, SyncMethod::kFsync}) {
+    SCOPED_TRACE(name_of(method));
+    const LogDirectory directory;
+    HeldSync files;
+    const platform::ReplaceFiles replace(files);
+    LogOptions options = log_options(*find_scheme("centr"), directory, "file", 1);
+    options.sync = method;
+    options.io_depth = 2;
+    Log log(options);  // without flushers: only poll() writes
+    std::vector<CommitPoint> points;
+    for (uint64_t i = 0; i < 3; ++i) {
+      points.push_back(publish_record(log, 0, i, kBlock).point);
+      const uint64_t at = kLogHeaderBytes + i * kBlock;
+      while (files.reached != at && !log.scheme().is_durable(points[0])) log.scheme().poll(0);
+    }
+    for (const CommitPoint& point : points) EXPECT_FALSE(log.scheme().is_durable(point));
+    files.released = true;
+    while (!log.scheme().is_durable(points.back())) log.scheme().poll(0);
   }
 }
 
