@@ -44,8 +44,9 @@ def small_scales():
     return scales
 
 
-def play(logjam, directory, workload, scales, scheme, device, protocol, seed):
+def play(logjam, directory, workload, scales, scheme, device, protocol, seed, dies_itself=False):
     """Runs one round at one of the scales. `device` is the device that the scheme needs, or "".
+    With `dies_itself` each run kills itself after an acknowledgement, however slow the run is.
     Returns the round's row, and the command lines with the programs' output."""
     draw = random.Random(seed)
     commit = draw.choice(["sync", "pipelined"])
@@ -55,6 +56,8 @@ def play(logjam, directory, workload, scales, scheme, device, protocol, seed):
     # themselves right after an acknowledgement, when other transactions are not yet durable.
     die_after = draw.choice([0, draw.randrange(1, 2 ** draw.randrange(1, 14))])
     die = "ledger_die_after" if workload == "ledger" else "history_die_after"
+    if dies_itself:
+        moment, die_after = 60, draw.randrange(1, 128)
     history = os.path.join(directory, "history")
     count = draw.choice([1, 2])  # a log of the scheme `scm` cannot be striped
     devices = [os.path.join(directory, str(i)) for i in range(1 if scheme == "scm" else count)]

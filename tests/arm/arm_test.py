@@ -63,8 +63,9 @@ class OnArm(InADirectory):
             with self.subTest(f"{workload} {scheme} {device} {sync} {protocol}"):
                 row, said = workload_rounds.play(
                     str(LOGJAM_ARM), str(self.directory / "log"), workload, scales[workload][:1], scheme,
-                    device, protocol, at)
+                    device, protocol, at, dies_itself=True)
                 self.assertEqual(row["result"], "verified", said)
+                self.assertGreater(row["acknowledged"], 0, said)
 
 
 class Arm(OnArm):
