@@ -218,6 +218,15 @@ class AProfile(WithAMachine):
                          {"dirty_cycles": 100, "hop_dirty_cycles": 200, "occupancy": 0.7,
                           "overlap": 1.0, **sim_runner.DEFAULTS})
 
+    def test_prices_over_two_hops_are_varied_if_sockets_are_two_hops_apart(self):
+        for interconnect, sockets, far in (("square", 2, False), ("square", 4, True),
+                                           ("chassis", 4, False), ("chassis", 8, True),
+                                           ("full", 8, False)):
+            self.machine.write_text(PROFILE.replace("full", interconnect).replace(
+                "sockets = 2", f"sockets = {sockets}"), encoding="utf-8")
+            with self.subTest(interconnect=interconnect, sockets=sockets):
+                self.assertEqual("two_hop_dirty_cycles" in self.profile().constants(), far)
+
     def test_a_machine_that_is_not_there_is_refused(self):
         for name in ("nowhere", str(self.directory / "x.toml")):
             with self.subTest(name=name), self.assertRaises(Refused):
