@@ -2,16 +2,14 @@
 others."""
 
 import contextlib
-import io
 import itertools
 import os
 import pathlib
-import subprocess
 import sys
 import unittest
 from unittest import mock
 
-from fixtures import LONGEST_SECONDS, ROOT, InADirectory
+from fixtures import InADirectory, printed
 
 import machine
 from experiments import (machine_card, machine_file, machine_page, machine_points,
@@ -83,12 +81,9 @@ class Plan(unittest.TestCase):
     def test_the_plan_of_another_machine_is_shown_without_a_run(self):
         with mock.patch.object(sys, "argv", ["machine.py", "--plan", "--topology=x",
                                              f"--logjam={FAKE}"]):
-            said = io.StringIO()
-            with contextlib.redirect_stdout(said):
-                machine.main()
-        self.assertIn("2 sockets, 128 cores, 256 contexts; threads: 1 2 4 8 16 32 64 128 256",
-                      said.getvalue())
-        self.assertRegex(said.getvalue(), r"main, simulated +TPC-C +null +27 +none centr poplar")
+            said = printed(machine.main)
+        self.assertIn("2 sockets, 128 cores, 256 contexts; threads: 1 2 4 8 16 32 64 128 256", said)
+        self.assertRegex(said, r"main, simulated +TPC-C +null +27 +none centr poplar")
 
 
 @unittest.skipUnless(os.environ.get("LOGJAM"), "LOGJAM names no binary")
@@ -162,16 +157,15 @@ class Time(InADirectory):
 
 class Whole(InADirectory):
     def run_machine(self, *words):
-        return subprocess.run(
-            [sys.executable, str(ROOT / "scripts" / "machine.py"), f"--logjam={FAKE}",
-             f"--simulator={FAKE}", f"--out={self.directory}/out", "--budget=1h",
-             f"--wal_dir={self.directory}/wal", *words], stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True, check=False, timeout=LONGEST_SECONDS,
-            env={**os.environ, "USER": NAME, "FAKE_NAME": NAME, "PYTHONDONTWRITEBYTECODE": "1"})
+        """Runs one round of everything with the fake program. Returns the printed text."""
+        argv = ["machine.py", f"--logjam={FAKE}", f"--simulator={FAKE}", "--budget=1h",
+                f"--out={self.directory}/out", f"--wal_dir={self.directory}/wal", *words]
+        with mock.patch.object(sys, "argv", argv), mock.patch.object(machine, "MOST_ROUNDS", 1), \
+                mock.patch.dict(os.environ, {"USER": NAME, "FAKE_NAME": NAME}):
+            return printed(machine.main)
 
     def test_a_file_has_rows_card_and_page_and_no_name_of_a_user_or_a_path(self):
-        done = self.run_machine()
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.run_machine()
         path, = pathlib.Path(self.directory, "out").glob("*.html")
         text = path.read_text(encoding="utf-8")
         for hidden in (NAME, "/home", str(self.directory), "upperdir"):
@@ -182,20 +176,27 @@ class Whole(InADirectory):
         self.assertEqual([(row["core"], row["other"], row["ns"]) for row in found["hand_off"]],
                          [("0", "1", "80.5")])
         self.assertEqual(found["disk"][0]["writes_s"], "9000")
-        self.assertEqual([len(found[name]) for name in machine_file.ROWS], [3 * 48, 3 * 39])
+        self.assertEqual([len(found[name]) for name in machine_file.ROWS], [48, 39])
         self.assertIn("log=poplar: ... has no room", " ".join(found["said"]))
-        self.assertIn('src="data:image/png;base64,', text)
-        again = self.run_machine(f"--simulator={self.directory}/none")
-        self.assertNotIn("measuring", again.stdout)
-        self.assertIn("not simulated: there is no simulated program", again.stdout)
-        self.assertEqual(len(machine_file.read(path)["native"]), 3 * 48)
+        self.assertEqual(text.count('src="data:image/png;base64,'), 2)
+        with mock.patch.object(machine_page, "picture", lambda _: ""):
+            again = self.run_machine(f"--simulator={self.directory}/none")
+        self.assertNotIn("measuring", again)
+        self.assertIn("not simulated: there is no simulated program", again)
+        self.assertEqual([len(rows) for rows in map(machine_file.read(path).get,
+                                                    machine_file.ROWS)], [48, 39])
 
     def test_runs_that_fail_end_only_themselves(self):
-        done = self.run_machine("--simulator=/bin/false")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("0 of 42 points were simulated.", done.stdout)
-        self.assertIn("simulated: left out 42: ended with status 1: ", done.stdout)
-        self.assertIn("48 of 54 points were measured", done.stdout)
+        with mock.patch.object(machine_page, "picture", lambda _: ""):
+            said = self.run_machine("--simulator=/bin/false")
+        self.assertIn("0 of 42 points were simulated.", said)
+        self.assertIn("simulated: left out 42: ended with status 1: ", said)
+        self.assertIn("48 of 54 points were measured", said)
+
+    def test_a_time_that_the_profile_takes_up_leaves_no_file_and_the_command_says_so(self):
+        said = self.run_machine("--budget=0.001s")
+        self.assertIn("0 of 54 points were measured.", said)
+        self.assertEqual(list(pathlib.Path(self.directory, "out").glob("*.html")), [])
 
 
 class Card(InADirectory):
