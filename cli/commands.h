@@ -14,9 +14,11 @@ int run_command();
 int recover_command();
 int micro_command();
 int dump_command();
-int machine_command();
 int device_command();
 int trim_command();
+// Prints the profile of this machine. If `what` is "hand-offs", prints instead the times in which a
+// line goes from core to core.
+int machine_command(const std::string& what);
 // Plays rounds (explore.cc). `words` are play=FILE (plays the schedule in FILE), record=FILE
 // (writes the schedule of a failed round to FILE), blocks=FILE (adds the basic blocks that the
 // rounds executed to FILE) and weaken=FILE (treats the atomic operations in FILE as relaxed).

@@ -28,6 +28,7 @@
 #include "platform/host.h"
 #include "platform/kernel_files.h"
 #include "platform/output_file.h"
+#include "platform/placement.h"
 #include "platform/test_value.h"
 #include "sim/measure/costs.h"
 
@@ -232,6 +233,21 @@ DiskCard Card::file() const {
 
 const platform::TestValue repetitions("machine_repetitions");
 
+// Prints a line for each pair of at most 64 cores, which are evenly spread over all cores.
+void print_hand_offs(uint32_t repetitions) {
+  const std::vector<int> cores = platform::allowed_cores();
+  const size_t count = std::min(cores.size(), size_t{64});
+  const auto place = [&](size_t i) { return static_cast<int>(i * cores.size() / count); };
+  std::puts("core,other,ns");
+  for (size_t i = 0; i < count; ++i) {
+    for (size_t j = i + 1; j < count; ++j) {
+      const int core = place(i), other = place(j);
+      std::printf("%d,%d,%.1f\n", cores[core], cores[other],
+                  platform::hand_off_ns(core, other, repetitions));
+    }
+  }
+}
+
 }  // namespace
 
 int device_command() {
@@ -267,14 +283,22 @@ int device_command() {
   return 0;
 }
 
-int machine_command() {
+int machine_command(const std::string& what) {
+  if (!what.empty() && what != "hand-offs") {
+    refuse("machine measures no \"" + what + "\"; allowed is hand-offs");
+  }
   if (platform::is_simulated()) {
     platform::refuse("`logjam machine` measures a real machine: use build/logjam");
   }
   refuse_if(platform::check_test_values());
   constexpr uint32_t kRepetitions = 9;  // of each measurement; its median is reported
   const auto fewer = static_cast<uint32_t>(repetitions.get());
-  std::fputs(platform::measured_profile(fewer != 0 ? fewer : kRepetitions).c_str(), stdout);
+  const uint32_t number = fewer != 0 ? fewer : kRepetitions;
+  if (what == "hand-offs") {
+    print_hand_offs(number);
+  } else {
+    std::fputs(platform::measured_profile(number).c_str(), stdout);
+  }
   return 0;
 }
 

@@ -76,8 +76,9 @@ int execute(int argc, char** argv) {
   }
   const Commands command = command_or_refuse(argv[1]);
   const std::vector<std::string> words(argv + 2, argv + argc);
-  const size_t most_words =
-      command == kExplore ? words.size() : command == kList || command == kHelp;
+  const size_t most_words = command == kExplore
+                                ? words.size()
+                                : command == kList || command == kHelp || command == kMachine;
   if (words.size() > most_words) {
     refuse("\"" + words.back() + "\" is not a flag; flags begin with --");
   }
@@ -89,6 +90,7 @@ int execute(int argc, char** argv) {
   if (command == kExplore) return explore_command(words);
   const std::string topic = words.empty() ? "" : words[0];
   if (command == kList) return list_command(topic);
+  if (command == kMachine) return machine_command(topic);
   if (topic != "columns") return print_help(topic.empty() ? 0 : command_or_refuse(topic), false);
   std::fputs(column_table().c_str(), stdout);
   return 0;

@@ -34,7 +34,6 @@ MAIN_SHARE = 0.6  # of the time, for the main points before the first simulation
 SIMULATED_SHARE = 0.5  # of the time that is left
 FIRST_GUESS = 2  # seconds of a run
 GIB_OF_A_SIMULATION = 4
-PAIRED_CORES = 64
 FACTS = ("file_system", "mount_options", "disk_model", "scheduler", "write_cache", "fua",
          "rotational")
 
@@ -87,7 +86,7 @@ class Session:
         with tempfile.TemporaryDirectory(dir=self.wal_dir) as folder:
             profile = self._made("profile.toml", "the profile", "machine")
             hand_off = self._made("hand_off.csv", "how long a line takes between two cores",
-                                  "machine", f"--pairs={PAIRED_CORES}")
+                                  "machine", "hand-offs")
             self._made("disk.csv", "the disk", "device", f"--wal_dir={folder}", "--csv=-")
         path = self.folder / "disk.csv"
         disk = files.read_rows(path) if files.is_there(path) else []

@@ -52,6 +52,8 @@ struct LineCosts {
 // Measures with one thread on `core` and one on `other`. hand_off_ns and contended_fetch_add_ns
 // need both threads to run at once; for the other costs one thread waits while the other works.
 LineCosts line_costs(int core, int other, uint32_t repetitions);
+// Measures only LineCosts::hand_off_ns.
+double hand_off_ns(int core, int other, uint32_t repetitions);
 
 // 0 stands for a number that the kernel does not give.
 struct CacheShape {

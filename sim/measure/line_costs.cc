@@ -82,34 +82,6 @@ double prepared_ns(int core, int other, uint32_t repetitions, Prepare&& prepare,
   return ns;
 }
 
-double hand_off_ns(int core, int other, uint32_t repetitions) {
-  constexpr uint32_t kRounds = 1'000;
-  Padded<atomic<uint32_t>> turn;
-  // Both threads spin without a pause. A thread whose partner has lost its core yields.
-  const auto take = [&turn](uint32_t mine) {
-    for (uint32_t tries = 1;; ++tries) {
-      uint32_t expected = mine;
-      if (turn->compare_exchange_strong(expected, 1 - mine)) return;
-      if (tries % 10'000 == 0) yield();
-    }
-  };
-  thread partner([&] {
-    pin_to_core(other);
-    for (uint32_t i = 0; i < repetitions * kRounds; ++i) take(1);
-  });
-  double ns = 0;
-  run_on(core, [&] {
-    ns = median_of(repetitions, [&] {
-      return ns_of([&] {
-               for (uint32_t i = 0; i < kRounds; ++i) take(0);
-             }) /
-             (2.0 * kRounds);
-    });
-  });
-  partner.join();
-  return ns;
-}
-
 // Ignores measurements during which the other thread did not run. Returns 0 if no measurement is
 // left: on a busy machine the two threads may never run together.
 double contended_fetch_add_ns(int core, int other, uint32_t repetitions) {
@@ -143,6 +115,34 @@ double contended_fetch_add_ns(int core, int other, uint32_t repetitions) {
 }
 
 }  // namespace
+
+double hand_off_ns(int core, int other, uint32_t repetitions) {
+  constexpr uint32_t kRounds = 1'000;
+  Padded<atomic<uint32_t>> turn;
+  // Both threads spin without a pause. A thread whose partner has lost its core yields.
+  const auto take = [&turn](uint32_t mine) {
+    for (uint32_t tries = 1;; ++tries) {
+      uint32_t expected = mine;
+      if (turn->compare_exchange_strong(expected, 1 - mine)) return;
+      if (tries % 10'000 == 0) yield();
+    }
+  };
+  thread partner([&] {
+    pin_to_core(other);
+    for (uint32_t i = 0; i < repetitions * kRounds; ++i) take(1);
+  });
+  double ns = 0;
+  run_on(core, [&] {
+    ns = median_of(repetitions, [&] {
+      return ns_of([&] {
+               for (uint32_t i = 0; i < kRounds; ++i) take(0);
+             }) /
+             (2.0 * kRounds);
+    });
+  });
+  partner.join();
+  return ns;
+}
 
 LineCosts line_costs(int core, int other, uint32_t repetitions) {
   const auto chase = [](const Ring& ring) { return ring.chase_ns(); };

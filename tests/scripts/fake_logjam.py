@@ -54,7 +54,7 @@ def main():
     if command == "list":
         print(json.dumps({words[0]: listed(words[0], flags)}))
     elif command == "machine":
-        print("core,other,ns\n0,1,80.5" if "pairs" in flags else PROFILE, end="\n")
+        print("core,other,ns\n0,1,80.5" if "hand-offs" in words else PROFILE, end="\n")
     elif command == "device":
         print("sync,write_bytes,writes_at_once,one_call,writes_s,write_mb_s,write_p50_us,"
               "write_p99_us,write_p999_us," + ",".join(DISK))

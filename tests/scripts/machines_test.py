@@ -1,6 +1,7 @@
 """Tests the profiles of simulated machines: each has all keys of config/machines/README.md, no
 other key, and a source for every number. Tests that `logjam machine` writes such a file."""
 
+import itertools
 import os
 import pathlib
 import re
@@ -146,3 +147,15 @@ class MachineCommand(unittest.TestCase):
             if (match := LINE.fullmatch(line)) and match[3] is not None:
                 self.assertRegex(match[3], "^(measured by logjam machine|assumed): .")
         self.assertLessEqual(max(map(len, text.splitlines())), 100)
+
+    def test_each_pair_of_cores_has_a_hand_off_time(self):
+        cores = sorted(os.sched_getaffinity(0))[:3]
+        done = subprocess.run(["taskset", "-c", ",".join(map(str, cores)), os.environ["LOGJAM"],
+                               "machine", "hand-offs", "--test=machine_repetitions:1"],
+                              stdout=subprocess.PIPE, text=True, check=True,
+                              timeout=LONGEST_SECONDS)
+        head, *lines = done.stdout.splitlines()
+        self.assertEqual(head, "core,other,ns")
+        self.assertEqual([tuple(map(int, line.split(",")[:2])) for line in lines],
+                         list(itertools.combinations(cores, 2)))
+        self.assertTrue(all(float(line.split(",")[2]) > 0 for line in lines), lines)
