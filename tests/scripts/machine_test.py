@@ -178,7 +178,7 @@ class Whole(InADirectory):
         self.assertEqual(found["disk"][0]["writes_s"], "9000")
         self.assertEqual([len(found[name]) for name in machine_file.ROWS], [48, 39])
         self.assertIn("log=poplar: ... has no room", " ".join(found["said"]))
-        self.assertEqual(text.count('src="data:image/png;base64,'), 2)
+        self.assertEqual(text.count('src="data:image/png;base64,'), 4)
         with mock.patch.object(machine_page, "picture", lambda _: ""):
             again = self.run_machine(f"--simulator={self.directory}/none")
         self.assertNotIn("measuring", again)
