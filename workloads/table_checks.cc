@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "platform/most_workers.h"
 #include "platform/text.h"
 #include "workloads/parallel_check.h"
 
@@ -107,10 +108,10 @@ Check check_postings(Table& table, size_t which, bool earlier_keys_left) {
   return check;
 }
 
-std::map<uint64_t, Key> last_keys_of_workers(Table& table, unsigned count_bits, Key end) {
+std::map<uint64_t, Key> last_keys_of_workers(Table& table, unsigned count_bits, Key loaded) {
   LJ_ASSERT(table.schema().kind == IndexKind::kOrdered);
   std::map<uint64_t, Key> last;
-  while (end > 0) {
+  for (Key end = Key{platform::kMostWorkers} << count_bits; end > 0;) {
     bool any = false;
     table.primary().scan(0, end - 1, true, [&](NodeVersion, std::span<Keyed* const> entries) {
       for (const Keyed* entry : entries) {
@@ -122,9 +123,13 @@ std::map<uint64_t, Key> last_keys_of_workers(Table& table, unsigned count_bits, 
       return true;
     });
     if (!any) break;
-    const uint64_t worker = end >> count_bits;
-    last[worker] = end;
-    end = worker << count_bits;
+    const Key first = end >> count_bits << count_bits;  // of the worker
+    if ((end & loaded) != 0) {
+      end = first | loaded;
+    } else {
+      last[end >> count_bits] = end;
+      end = first;
+    }
   }
   return last;
 }

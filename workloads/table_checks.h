@@ -34,9 +34,10 @@ bool has_posting(Index& index, Key key, const Tuple& tuple);
 // also allows postings under earlier keys, which updates, aborted inserts and erases leave.
 Check check_postings(Table& table, size_t which, bool earlier_keys_left);
 
-// Returns each worker's largest key below `end`, in an ordered table. A key has the worker's number
-// and then, in its low `count_bits` bits, a count. A process that continues with recovered rows
-// learns from this key the worker's last count. Searches the index once for each worker.
-std::map<uint64_t, Key> last_keys_of_workers(Table& table, unsigned count_bits, Key end);
+// Returns each worker's largest key in an ordered table, without the keys that have the bit
+// `loaded`. A key has the worker's number and then, in its low `count_bits` bits, a count, which is
+// below `loaded`. A process that continues with recovered rows learns from this key the worker's
+// last count. Searches the index at most twice for each worker.
+std::map<uint64_t, Key> last_keys_of_workers(Table& table, unsigned count_bits, Key loaded = 0);
 
 }  // namespace logjam

@@ -56,6 +56,29 @@ TEST_F(TpccTest, PopulationFollowsClause4_3_3) {
   EXPECT_TRUE(permuted);
 }
 
+// So the workers do not begin to insert into the same leaf of HISTORY.
+TEST_F(TpccTest, TheLoadedRowsOfAWorkersDistrictFollowItsPayments) {
+  constexpr Scale kScale{.warehouses = 3, .items = 200, .customers = 20};
+  set({{"tpcc_warehouses", "3"}, {"tpcc_customers", "20"}, {"tpcc_mix", "0,1,0,0,0"}});
+  const auto workload = make_workload("tpcc");
+  const auto database = load(*workload, 2);
+  constexpr uint32_t kWorkers = 30;
+  std::map<uint64_t, uint32_t> loaded;  // by worker: the rows between its payments and the next's
+  each<History>(Tables(*database).history, [&](Key key, const History& row) {
+    ASSERT_TRUE(is_loaded_history(key));
+    ASSERT_LT(worker_of_history(key), kWorkers);
+    const auto worker = static_cast<uint32_t>(worker_of_history(key));
+    ++loaded[worker];
+    const Home home = Home::of(HomePolicy::kFixed, worker, kWorkers, kScale.warehouses);
+    EXPECT_EQ(row.warehouse, home.first);
+    EXPECT_EQ(row.district, home.district);
+    EXPECT_GT(key, history_key(worker, kLoadedHistory - 1));
+    EXPECT_LT(key, history_key(worker + 1, 0));
+  });
+  EXPECT_EQ(loaded.size(), kWorkers);
+  for (const auto& [worker, rows] : loaded) EXPECT_EQ(rows, kScale.customers) << worker;
+}
+
 TEST_F(TpccTest, EveryCommitInsertsItsRowWhicheverWarehouseIsHome) {
   set({{"tpcc_mix", "np"}});
   for (const ProtocolInfo& protocol : all_protocols()) {

@@ -56,6 +56,7 @@ void set_row(Database& database, const Rows& rows, std::pair<uint16_t, Key> plac
 
 class TpccVerify : public WorkloadTest {
  protected:
+  static constexpr Scale kScale{.warehouses = 2, .items = 200, .customers = 20};
   TpccVerify() { set(small_scale("tpcc")); }
 
   // Returns the database after one worker's first `transactions` transactions, equal in all calls.
@@ -105,7 +106,7 @@ TEST_F(TpccVerify, EveryConditionFindsAPlantedViolation) {
          }
        }},
       {"condition 8:",
-       [](Tables& t) { erase(t.history, loaded_history_key(customer_key(1, 1, 1))); }},
+       [](Tables& t) { erase(t.history, kScale.loaded_history_key(customer_key(1, 1, 1))); }},
       {"condition 9:", [&](Tables& t) { row<District>(t.district, district).ytd -= 1; }},
       {"condition 10:",
        [](Tables& t) { ++row<Customer>(t.customer, customer_key(1, 2, 3)).balance; }},
@@ -113,7 +114,7 @@ TEST_F(TpccVerify, EveryConditionFindsAPlantedViolation) {
        [](Tables& t) { row<OrderLine>(t.order_line, line_key(order_key(1, 4, 2), 5)).amount = 1; }},
       {"condition 10:",
        [](Tables& t) {
-         ++row<History>(t.history, loaded_history_key(customer_key(1, 2, 3))).amount;
+         ++row<History>(t.history, kScale.loaded_history_key(customer_key(1, 2, 3))).amount;
        }},
       {"condition 11:",
        [](Tables& t) { ++row<Customer>(t.customer, customer_key(1, 2, 3)).deliveries; }},

@@ -327,7 +327,7 @@ class Tpcb : public Workload {
 
   void resume(Database& database) override {
     Table& history = Tables(database).history;
-    last_history_ = last_keys_of_workers(history, kCountBits, ~Key{0});
+    last_history_ = last_keys_of_workers(history, kCountBits);
     ack_counter_.resume(count_rows(history));
   }
 

@@ -117,7 +117,7 @@ class Unit {
     history.customer_district = history.district = static_cast<uint16_t>(d);
     history.customer = c;
     fill_alphanumeric(random_, history.data, sizeof history.data, 12, 24);
-    visitor_(loaded_history_key(key), history);
+    visitor_(scale_.loaded_history_key(key), history);
   }
 
   void order(uint32_t w, uint32_t d, uint32_t o, uint32_t c) {

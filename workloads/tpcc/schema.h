@@ -13,7 +13,6 @@
 #include "engine/storage/columns.h"
 #include "engine/storage/database.h"
 #include "platform/assert.h"
-#include "platform/most_workers.h"
 
 namespace logjam::tpcc {
 
@@ -144,18 +143,23 @@ constexpr Key order_key(uint32_t w, uint32_t d, uint64_t o) {
 constexpr Key line_key(Key order, uint32_t line) { return order << kLineBits | line; }
 constexpr Key item_key(uint32_t i) { return i; }
 constexpr Key stock_key(uint32_t w, uint32_t i) { return Key{w} << kItemBits | i; }
-inline constexpr uint32_t kHistoryBits = 40;  // for a worker's count of payments
-// Returns the key of a row of HISTORY, which has no key in TPC-C. In a run, the key is the worker
-// and the worker's count of payments; in the load, the key is the customer.
+
+// Keys of HISTORY, which has no key in TPC-C. The key of a payment has the worker, and in the low
+// bits the worker's count of payments. A loaded row has kLoadedHistory, which no count reaches, and
+// its customer (Scale::loaded_history_key). The loaded rows of a district follow the payments of
+// the worker that has this district as its home (HomePolicy::kFixed). So each worker inserts into a
+// leaf of its own from its first payment on, as in a database that has run for long. If all loaded
+// rows had higher keys than all payments, 256 workers would begin in one leaf, and would wait for
+// each other until thousands of payments had split the leaf between any two workers.
+inline constexpr uint32_t kHistoryBits = 40;
+inline constexpr Key kLoadedHistory = Key{1} << (kHistoryBits - 1);
 constexpr Key history_key(uint32_t worker, uint64_t count) {
-  LJ_ASSERT_IN_TESTS(count >> kHistoryBits == 0);
+  LJ_ASSERT_IN_TESTS(count < kLoadedHistory);
   return Key{worker} << kHistoryBits | count;
 }
-inline constexpr Key kFirstLoadedHistory = Key{1} << 63;
-static_assert(platform::kMostWorkers <= kFirstLoadedHistory >> kHistoryBits);
-constexpr Key loaded_history_key(Key customer) { return kFirstLoadedHistory | customer; }
-constexpr bool is_loaded_history(Key key) { return key >= kFirstLoadedHistory; }
+constexpr bool is_loaded_history(Key key) { return (key & kLoadedHistory) != 0; }
 constexpr uint64_t worker_of_history(Key key) { return key >> kHistoryBits; }
+static_assert(kDistricts <= ~Key{0} >> (kHistoryBits + kWarehouseBits));
 
 // Returns the lowest bits of a key. The functions below return parts of keys.
 constexpr uint64_t low_bits(Key key, uint32_t bits) { return key & ((Key{1} << bits) - 1); }
@@ -205,6 +209,12 @@ struct Scale {
     const uint64_t c = low_bits(customer, kCustomerBits);
     const bool exists = district < districts() && c >= 1 && c <= customers;
     return exists ? district * customers + c - 1 : districts() * customers;
+  }
+  constexpr Key loaded_history_key(Key customer) const {
+    const Key district = district_of_customer(customer);
+    const Key worker =
+        Key{number_of_district(district) - 1} * warehouses + (warehouse_of_district(district) - 1);
+    return worker << kHistoryBits | kLoadedHistory | low_bits(customer, kCustomerBits);
   }
   size_t place_of_stock(uint32_t w, uint32_t i) const {
     const bool exists = w >= 1 && w <= warehouses && i >= 1 && i <= items;

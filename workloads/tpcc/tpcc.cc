@@ -154,7 +154,7 @@ class Tpcc : public Workload {
   // Finds each worker's last payment, and the latest date, from which all terminals continue.
   void resume(Database& database) override {
     Table& history = Tables(database).history;
-    last_payments_ = last_keys_of_workers(history, kHistoryBits, kFirstLoadedHistory);
+    last_payments_ = last_keys_of_workers(history, kHistoryBits, kLoadedHistory);
     for (const auto& [worker, key] : last_payments_) {
       clock_ = std::max(clock_, find_row<History>(history, key)->date);
     }
