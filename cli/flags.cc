@@ -86,6 +86,13 @@ DEFINE_FLAG(warmup, double, 1, kLogging, "seconds before the measured time", [] 
   return refused_unless(FLAGS_warmup >= 0 && FLAGS_warmup <= kMostSeconds,
                         "--warmup must be from 0 to 1e9");
 });
+DEFINE_FLAG(warmup_most, double, 0, kRun,
+            "seconds after which the warm-up ends at the latest; it ends when the last --warmup "
+            "seconds show a steady rate (column unsteady); 0: after --warmup seconds",
+            [] {
+              return refused_unless(FLAGS_warmup_most >= 0 && FLAGS_warmup_most <= kMostSeconds,
+                                    "--warmup_most must be from 0 to 1e9");
+            });
 DEFINE_FLAG(transactions, uint64, 0, kLogging | kExplore,
             "transactions of each worker, all measured: no warm-up; of micro: inserts or calls; 0: "
             "--seconds alone ends the run");

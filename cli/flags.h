@@ -62,6 +62,7 @@ DECLARE_uint64(transactions);
 DECLARE_bool(verify);
 DECLARE_string(wal_dir);
 DECLARE_double(warmup);
+DECLARE_double(warmup_most);
 DECLARE_string(worker_class);
 DECLARE_string(workload);
 

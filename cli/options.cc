@@ -36,6 +36,17 @@ RunOptions run_options() {
       !gflags::GetCommandLineFlagInfoOrDie("warmup").is_default) {
     refuse("--transactions counts from the first transaction on, so --warmup cannot go with it");
   }
+  if (FLAGS_warmup_most != 0) {
+    if (FLAGS_transactions != 0) {
+      refuse("--transactions has no warm-up, so --warmup_most cannot go with it");
+    }
+    if (FLAGS_warmup == 0 || FLAGS_warmup_most < FLAGS_warmup) {
+      refuse("--warmup_most must be at least --warmup, which must not be 0");
+    }
+    if (!FLAGS_timeline.empty()) {
+      refuse("--timeline counts from the end of the warm-up, so --warmup_most cannot go with it");
+    }
+  }
   const auto locks = [](std::string_view key) { return platform::listed(FLAGS_locks, key); };
   constexpr platform::ListKey kLocks[] = {
       {"early", 1, 1}, {"write", 1, 1}, {"all", 1, 1}, {"hold_us", 0, 1e6}};
@@ -48,6 +59,7 @@ RunOptions run_options() {
   options.threads = FLAGS_threads;
   options.seconds = FLAGS_seconds;
   options.warmup_seconds = FLAGS_transactions != 0 ? 0 : FLAGS_warmup;
+  options.most_warmup_seconds = FLAGS_warmup_most;
   options.commit = commit_policy();
   options.early_lock_release = locks("write") + locks("all") == 0;
   options.keep_read_locks = locks("all") != 0;

@@ -191,6 +191,7 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
       {"placement", placement_text(options.pin)},
       {"cautions", platform::join(settings.cautions, "; ")},
       {"without_effect", settings.without_effect},
+      {"warmup_s", number(result.warmup_seconds, 6)},
       {"seconds", number(result.seconds, 3)},
       {"transactions", result.transactions},
       {"tps", per_second(transactions)},

@@ -1,6 +1,7 @@
 // The options of a run, which its workers and their transactions read.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 
@@ -40,6 +41,9 @@ struct TimelineSample {
 struct RunOptions {
   uint32_t threads = 1;
   double warmup_seconds = 0;
+  // The warm-up goes on until its last `warmup_seconds` would have been a steady window
+  // (engine/run/steadiness.h), at most for this time. 0: until `warmup_seconds` have passed.
+  double most_warmup_seconds = 0;
   double seconds = 1;
   CommitPolicy commit = CommitPolicy::kPipelined;
   bool early_lock_release = true;
@@ -64,6 +68,9 @@ struct RunOptions {
   // Called every `sample_ms`, and when a phase ends; one call at a time. Null: never.
   std::function<void(const TimelineSample&)> on_sample = nullptr;
   uint64_t sample_ms = 100;
+
+  // Returns the longest time of warm-up and measured phase together.
+  double most_seconds() const { return std::max(warmup_seconds, most_warmup_seconds) + seconds; }
 };
 
 }  // namespace logjam

@@ -41,7 +41,7 @@ class MemoryGuard {
 // the number of bytes per second if the worker never waits.
 inline double expected_growth(double bytes_s, const RunOptions& options) {
   constexpr double kMostInsertedBytes = 4096;  // by a transaction
-  const double seconds = options.warmup_seconds + options.seconds;
+  const double seconds = options.most_seconds();
   double transactions = std::numeric_limits<double>::infinity();
   if (options.transactions != 0) transactions = static_cast<double>(options.transactions);
   if (options.rate > 0) {

@@ -11,6 +11,7 @@
 
 #include "engine/run/benchmark_threads.h"
 #include "engine/run/memory_guard.h"
+#include "engine/run/steadiness.h"
 #include "engine/run/timeline.h"
 #include "engine/run/worker.h"
 #include "platform/clock.h"
@@ -175,6 +176,7 @@ class Run {
   void start_workers();
   uint64_t acknowledged() const;  // by all workers, in the measured phase
   Slept sleep(double seconds);
+  Slept sleep_until_steady();
   bool all_exhausted() const {
     return control_.exhausted.load(platform::memory_order_acquire) == options_.threads;
   }
@@ -207,9 +209,9 @@ void Run::spawn() {
     timeline_ =
         std::make_unique<Timeline>(options_, scheme_, warms_up_ ? Phase::kWarmup : Phase::kMeasure);
   }
-  const double seconds = options_.warmup_seconds + options_.seconds;
   const uint64_t prefaulted_ns =
-      platform::now_ns() + std::min(kMostPrefaultingNs, static_cast<uint64_t>(seconds * 1e9));
+      platform::now_ns() +
+      std::min(kMostPrefaultingNs, static_cast<uint64_t>(options_.most_seconds() * 1e9));
   for (uint32_t id = 0; id < options_.threads; ++id) {
     threads_.emplace_back([this, id, prefaulted_ns] {
       const platform::ThreadRole::Scope role(platform::worker_role);
@@ -277,7 +279,10 @@ bool Run::warm_up() {
   if (!warms_up_) return true;
   start_workers();
   VLOG(1) << "warm-up: " << options_.warmup_seconds << " s, " << options_.threads << " workers";
-  slept_ = sleep(options_.warmup_seconds);
+  const uint64_t begun_ns = platform::now_ns();
+  slept_ =
+      options_.most_warmup_seconds == 0 ? sleep(options_.warmup_seconds) : sleep_until_steady();
+  result_.warmup_seconds = seconds_between(begun_ns, platform::now_ns());
   return slept_ == Slept::kToTheEnd;
 }
 
@@ -326,6 +331,40 @@ Run::Slept Run::sleep(double seconds) {
     return false;
   });
   return to_the_end ? Slept::kToTheEnd : early;
+}
+
+// Looks at the last --warmup seconds each time that a quarter of them has passed. Reads two
+// counters of each worker and no latencies, which would fill a simulated machine's shared caches.
+Run::Slept Run::sleep_until_steady() {
+  constexpr size_t kQuarters = 4;
+  struct Sample {
+    uint64_t committed = 0, acknowledged = 0;
+  };
+  const double quarter = options_.warmup_seconds / kQuarters;
+  const uint64_t begun_ns = platform::now_ns();
+  std::vector<Sample> samples = {{}};
+  while (true) {
+    const Slept slept = sleep(quarter);
+    if (slept != Slept::kToTheEnd) return slept;
+    Sample& last = samples.emplace_back();
+    for (const auto& worker : workers_) {
+      last.committed += worker->warm_up_stats().committed.value();
+      last.acknowledged += worker->warm_up_stats().transactions();
+    }
+    if (samples.size() <= kQuarters) continue;
+    const Sample* const first = &last - kQuarters;
+    const uint64_t acknowledged = last.acknowledged - first->acknowledged;
+    const std::string why =
+        why_unsteady({.committed = last.committed - first->committed,
+                      .acknowledged = acknowledged,
+                      .with_latency = acknowledged,
+                      .first_half = first[kQuarters / 2].acknowledged - first->acknowledged,
+                      .seconds = options_.warmup_seconds});
+    if (why.empty()) return slept;
+    VLOG(1) << "warm-up: " << why;
+    const double seconds = seconds_between(begun_ns, platform::now_ns());
+    if (seconds + quarter > options_.most_warmup_seconds) return slept;
+  }
 }
 
 void Run::drain() {

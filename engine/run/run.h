@@ -82,6 +82,7 @@ struct WorkerStats : Measurements<platform::Counter, Histogram> {
 };
 
 struct RunResult : Measurements<uint64_t, HistogramSum> {
+  double warmup_seconds = 0;
   double seconds = 0;  // of the measured phase; 0: the run ended in its warm-up
   bool interrupted = false;
   uint64_t transactions = 0, misses = 0, rollbacks = 0;  // the sums over all types

@@ -333,6 +333,9 @@ TEST(ExpectedGrowth, NoMoreTransactionsInsertThanAreCountedOrOffered) {
   options.warmup_seconds = 1;
   options.seconds = 3;
   EXPECT_EQ(expected_growth(1e8, options), 4e8);
+  options.most_warmup_seconds = 2;
+  EXPECT_EQ(expected_growth(1e8, options), 5e8);
+  options.most_warmup_seconds = 0;
   options.rate = 1000;
   EXPECT_EQ(expected_growth(1e8, options), 4 * 1000 / 2 * 4096.0);
   options.transactions = 100;

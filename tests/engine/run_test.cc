@@ -133,6 +133,28 @@ TEST(Pipeline, AFullPipelineShowsInTheResult) {
   }
 }
 
+TEST(WarmUp, EndsWhenItsLastPartIsSteadyOrAfterItsLongestTime) {
+  const Watchdog watchdog("a warm-up does not end");
+  bool first = true;
+  HeldLog stalls_once([&](HeldLog& held, uint64_t) {
+    platform::sleep_ns(first ? 100'000'000 : 1'000'000);
+    first = false;
+    held.durable.store(held.last);
+  });
+  const RunOptions options{.warmup_seconds = 0.02, .most_warmup_seconds = 3600, .seconds = 0.01};
+  const RunResult late = run_steps(Steps(insert), stalls_once, options);
+  EXPECT_GE(late.warmup_seconds, 0.1) << "nothing was acknowledged before";
+  EXPECT_GT(late.seconds, 0);
+
+  // Nothing is ever acknowledged, because the pipeline is never full.
+  const RunResult never = run_with_slow_waits({.warmup_seconds = 0.01,
+                                               .most_warmup_seconds = 0.05,
+                                               .seconds = 0.01,
+                                               .pipeline_depth = ~0u});
+  EXPECT_GE(never.warmup_seconds, 0.04);
+  EXPECT_GT(never.seconds, 0);
+}
+
 // The program compares the counts of both halves to decide whether the window was steady.
 TEST(Pipeline, TheResultSaysHowManyWereExecutedAndHowManyAcknowledgedInEachHalf) {
   const Watchdog watchdog("a half of a run has no transactions");
