@@ -29,7 +29,7 @@ EXTRA_AXES = {"cdf": ("latency_us", "fraction"), "timeline": ("seconds", "tps")}
 @dataclasses.dataclass
 class Mark:
     """`x` is a number or the name of a category; `column` is the column on the y axis. `low` and
-    `high` are the interval's ends, or both are `middle`. A doubtful mark is grey."""
+    `high` are the interval's ends, or both are `middle`. A doubtful mark is hollow and grey."""
 
     panel: str
     series: str

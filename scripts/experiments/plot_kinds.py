@@ -48,8 +48,7 @@ def lines(axes, marks, styles, plot):
             order = sorted(range(len(own)), key=x.__getitem__)
             own, x = [own[i] for i in order], [x[i] for i in order]
         thin_bars(axes, x, own, style.rgb)
-        axes.plot(x, [m.middle for m in own], **line_style(style), zorder=3)
-        grey_out(axes, x, own, style)
+        line_through(axes, x, own, style)
     scale_y(axes, plot)
     if by_name:
         name_x(axes, names)
@@ -75,11 +74,22 @@ def thin_bars(axes, x, marks, colour, zorder=2):
     axes.vlines(x, lows, highs, color=colour, lw=0.9, zorder=zorder)
 
 
-def grey_out(axes, x, marks, style, size=5.5):
+def line_through(axes, x, marks, style, size=5.5):
+    """Draws a line through the sound marks. It breaks at a doubtful mark, which measured no rate."""
+    axes.plot(x, _sound(marks), **line_style(style, size), zorder=3)
+    hollow_out(axes, x, marks, style, size)
+
+
+def _sound(marks):
+    return [math.nan if mark.doubtful else mark.middle for mark in marks]
+
+
+def hollow_out(axes, x, marks, style, size=5.5):
+    """Draws the doubtful marks hollow and grey."""
     for at, mark in zip(x, marks):
         if mark.doubtful:
             axes.plot(at, mark.middle, **{**line_style(style, size), "ls": "none",
-                                          "mfc": DOUBTFUL, "mec": DOUBTFUL}, zorder=3.5)
+                                          "mfc": "white", "mec": DOUBTFUL}, zorder=3.5)
 
 
 def points(axes, marks, styles, plot):
@@ -88,7 +98,7 @@ def points(axes, marks, styles, plot):
         style = styles[mark.series]
         thin_bars(axes, [mark.x], [mark], style.rgb)
         axes.plot(mark.x, mark.middle, **{**line_style(style, 6), "ls": "none"}, zorder=3)
-        grey_out(axes, [mark.x], [mark], style, 6)
+        hollow_out(axes, [mark.x], [mark], style, 6)
     axes.grid(axis="x", color=GRID, lw=0.8)
     scale_y(axes, plot)
     scale_x(axes, plot, [])
@@ -110,14 +120,13 @@ def family(axes, marks, styles, plot, members):
         own = sorted((m for m in marks if m.series == series), key=lambda m: m.x)
         if not own:
             continue
-        x, y = [m.x for m in own], [m.middle for m in own]
+        x = [m.x for m in own]
         if series in members:
             thin_bars(axes, x, own, style.rgb)
-            axes.plot(x, y, **line_style(style, 4), zorder=3)
-            grey_out(axes, x, own, style, 4)
+            line_through(axes, x, own, style, 4)
             ends.append(own[-1])
         else:
-            axes.plot(x, y, color="#d9d9d9", lw=0.9, zorder=2)
+            axes.plot(x, _sound(own), color="#d9d9d9", lw=0.9, zorder=2)
     values = sorted({m.x for m in marks})
     low, high = values[0], values[-1]
     linear = plot.get("x_scale", "linear") == "linear"

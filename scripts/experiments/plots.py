@@ -274,9 +274,11 @@ class Figure:
             said.append("published points: " + ", ".join(sources))
         of_rows = doubts.sentences(self.measured.rows)
         if any(getattr(mark, "doubtful", False) for mark in self.drawn):
-            of_rows.append("grey: more than a third of the point's rows are disturbed or unsteady")
+            of_rows.append("hollow and grey, and on no line: more than a third of the point's rows are "
+                           "disturbed or unsteady")
         if self.shaded:
-            of_rows.append(f"shaded: within {DECIDED} times of the best log, where the model decides no order")
+            of_rows.append(f"shaded: within {DECIDED} times of the best log, where the model decides "
+                           "no order")
         return [*textwrap.wrap("; ".join(of_rows), 185), *textwrap.wrap("; ".join(said), 185)[:2]]
 
 

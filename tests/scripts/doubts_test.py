@@ -6,8 +6,9 @@ from unittest import mock
 import fixtures
 import synthetic
 from fixtures import InADirectory, experiment, outcome, row
+from matplotlib.figure import Figure
 
-from experiments import curves, doubts, idle_watch, plots, report, runner
+from experiments import curves, doubts, idle_watch, plot_kinds, plots, report, runner, style
 from experiments import sweep, text_tables
 from experiments.analysis import Measured
 from experiments.definition import Point
@@ -103,18 +104,26 @@ class Shown(InADirectory):
         return {colour: count for count, colour in figure.image().getcolors(1 << 24)}.get(
             (0xbd,) * 3, 0)
 
-    def test_points_of_which_a_third_is_doubtful_are_grey_and_the_foot_counts_them(self):
+    def test_points_of_which_a_third_is_doubtful_are_hollow_and_the_foot_counts_them(self):
         for columns, word in (({"others_pct": "9"}, "beside other programs"),
                               ({"unsteady": "why"}, "are unsteady")):
             figure = self.figure(**columns)
             self.assertTrue(all(mark.doubtful for mark in figure.drawn))
             foot = " ".join(figure._said_at_the_foot())
             self.assertIn(word, foot)
-            self.assertIn("grey: ", foot)
+            self.assertIn("hollow and grey, and on no line: ", foot)
             self.assertGreater(self.grey_pixels(figure), 300 + self.grey_pixels(self.figure()))
         figure = self.figure()
         self.assertFalse(any(mark.doubtful for mark in figure.drawn))
-        self.assertNotIn("grey: ", " ".join(figure._said_at_the_foot()))
+        self.assertNotIn("hollow and grey", " ".join(figure._said_at_the_foot()))
+
+    def test_the_line_breaks_at_a_doubtful_point_which_is_hollow(self):
+        marks = [curves.Mark("", "silo", x, "tps", 10 * x, 0, 0, 3, {}, x == 2) for x in (1, 2, 4)]
+        axes = Figure().subplots()
+        plot_kinds.line_through(axes, [1, 2, 4], marks, style.Style("blue", "o"))
+        line, hollow = axes.lines
+        self.assertEqual([str(y) for y in line.get_ydata()], ["10.0", "nan", "40.0"])
+        self.assertEqual((list(hollow.get_ydata()), hollow.get_markerfacecolor()), ([20], "white"))
 
     def test_one_doubtful_row_of_three_makes_no_point_grey(self):
         one = synthetic.experiment(synthetic.LINES)

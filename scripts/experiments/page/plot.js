@@ -33,7 +33,7 @@ function markerPath(marker, r) {
 function markerAt(x, y, style, r = 4.2, doubtful = false) {
   const hollow = style.variant > 0 || style.unsafe;
   return svg("path", { d: markerPath(style.marker, r), transform: `translate(${x},${y})`,
-    fill: hollow ? "var(--paper)" : "currentColor", stroke: "currentColor", "stroke-width": 1.4,
+    fill: hollow || doubtful ? "var(--paper)" : "currentColor", stroke: "currentColor", "stroke-width": 1.4,
     class: doubtful ? "doubtful" : "" });
 }
 
@@ -141,9 +141,13 @@ function drawLines(spec) {
     }
     const onLine = own.filter((mark) => mark.x !== null);
     if (!byName) onLine.sort((a, b) => a.x - b.x);
-    if (onLine.length) {
-      group.append(lineFor(onLine.map((mark) => [x.at(mark.x), y.at(mark.y)]), style));
+    // A doubtful mark measured no rate, so the line breaks there.
+    const runs = [[]];
+    for (const mark of onLine) {
+      if (mark.doubtful) runs.push([]);
+      else runs.at(-1).push([x.at(mark.x), y.at(mark.y)]);
     }
+    for (const run of runs.filter((one) => one.length)) group.append(lineFor(run, style));
     for (const mark of onLine) {
       const [px, py] = [x.at(mark.x), y.at(mark.y)];
       group.append(svg("line", { x1: px, x2: px, y1: y.at(mark.bar[0]), y2: y.at(mark.bar[1]),
