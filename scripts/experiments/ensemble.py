@@ -10,8 +10,9 @@ less in the profile, is made again.
 
 A draw follows from its seed and number alone. So a stopped run continues, and the first of 30 draws
 are the draws of a shorter run. A machine has a conclusion if each of its seeds has it. A conclusion
-survives if the unchanged machine has it, and at least 95 % of the draws. An unsteady point has no
-conclusion. """
+survives if the unchanged machine has it, and at least 95 % of the draws. A draw with an unsteady
+point lacks the conclusions from this point; it is undecided whether these survive if the unsteady
+draws decide it. """
 
 import collections
 import itertools
@@ -21,7 +22,7 @@ import statistics
 from experiments import store
 from experiments.analysis import Measured, NotMeasured
 from experiments.sensitivity import UNCHANGED, Variant, limited
-from experiments.verdicts import HOLDS, MISSING, OPEN
+from experiments.verdicts import HOLDS, MISSING, OPEN, UNDECIDED
 
 RANGES = {"occupancy": (0.16, 1.0), "hold": (0.05, 0.5), "read_occupancy_cycles": (0, 40),
           "sharer_cycles": (0, 40)}
@@ -78,31 +79,37 @@ def draws(profile, number, seed):
               for one in range(1, number + 1))]
 
 
-def _rates(measured):
-    """Maps each block (the axes without the log) to the rates of its logs, if there are several."""
+def _rates(measured, steady=True):
+    """Maps each block (the axes without the log) to the rates of its logs, if it has several."""
     blocks = {}
     for point in measured.points():
         if point.get("log", NO_LOG) != NO_LOG:
             block = tuple(item for item in sorted(point.items()) if item[0] != "log")
             try:
-                blocks.setdefault(block, {})[point["log"]] = measured.evaluate(
-                    "value('tps', **point)", point=point)
+                blocks.setdefault(block, {})[point["log"]] = (
+                    measured.evaluate("value('tps', **point)", point=point) if steady else
+                    measured.value("tps", **point))
             except NotMeasured:
                 pass
-    return {block: rates for block, rates in blocks.items() if len(rates) > 1}
-
-
-def _group(rates, log):
-    return next(name for name, most in GROUPS.items() if max(rates.values()) <= most * rates[log])
+    return {block: rates for block, rates in blocks.items()
+            if len(measured.points(**dict(block))) > 1}
 
 
 def _conclusions(measured):
-    """Returns the set of all conclusions from the rows of one seed."""
-    rates = _rates(measured)
+    """Returns the set of all conclusions from the rows of one seed. The best log of a block may be
+    unsteady: its rate is near enough for the groups."""
     verdicts = {check["says"]: verdict for check, verdict in measured.checks()}
+    rates = _rates(measured)
+    best = {block: max(of.values()) for block, of in _rates(measured, steady=False).items()}
+
+    def group(block, log):
+        times = best[block] / rates[block][log]
+        return next(name for name, most in GROUPS.items() if times <= most)
+
     return {*((CHECK, says) for says, verdict in verdicts.items() if verdict == HOLDS),
             *((JUDGED, says) for says, verdict in verdicts.items() if verdict != MISSING),
-            *((GROUP, block, log, _group(of, log)) for block, of in rates.items() for log in of),
+            *((JUDGED, block, log) for block, of in rates.items() for log in of),
+            *((GROUP, block, log, group(block, log)) for block, of in rates.items() for log in of),
             *((FASTER, block, one, other) for block, of in rates.items()
               for one, other in itertools.permutations(of, 2) if of[one] > of[other])}
 
@@ -134,29 +141,33 @@ class Ensemble:
     def _of_machine(of_seeds):
         return set.intersection(*map(_conclusions, of_seeds))
 
-    def _survives(self, conclusion):
-        return conclusion in self.own and self.counts[conclusion] >= SHARE * self.draws
+    def _survives(self, conclusion, more=0):
+        return conclusion in self.own and self.counts[conclusion] + more >= SHARE * self.draws
 
-    def _verdict(self, conclusion):
+    def _verdict(self, conclusion, unsteady=0):
+        """Returns "undecided" if the conclusion would survive with the unsteady draws, too."""
         return ("too few draws" if self.draws < LEAST_DRAWS else
-                "survives" if self._survives(conclusion) else "does not survive")
+                "survives" if self._survives(conclusion) else
+                UNDECIDED if self._survives(conclusion, unsteady) else "does not survive")
 
     def _checks(self):
         for check, verdict in self.base[0].checks():
             one = (CHECK, check["says"])
             if verdict != OPEN:
+                unsteady = self.draws - self.counts[JUDGED, check["says"]]
                 yield [check["says"], "yes" if one in self.own else "no",
-                       f"{self.counts[one]} of {self.draws}",
-                       str(self.draws - self.counts[JUDGED, check["says"]]), self._verdict(one)]
+                       f"{self.counts[one]} of {self.draws}", str(unsteady),
+                       self._verdict(one, unsteady)]
 
     def _groups(self):
         for block, rates in _rates(self.base[0]).items():
             for log in sorted(rates, key=rates.get, reverse=True):
                 counts = {name: self.counts[GROUP, block, log, name] for name in GROUPS}
-                most = max(counts, key=counts.get)
-                verdict = self._verdict((GROUP, block, log, most))
-                yield [" ".join(f"{axis}={value}" for axis, value in block), log,
-                       _group(rates, log), *map(str, counts.values()), verdict]
+                own = next((name for name in GROUPS if (GROUP, block, log, name) in self.own), "none")
+                unsteady = self.draws - self.counts[JUDGED, block, log]
+                yield [" ".join(f"{axis}={value}" for axis, value in block), log, own,
+                       *map(str, [*counts.values(), unsteady]),
+                       self._verdict((GROUP, block, log, own), unsteady)]
 
     def _pairs(self):
         of_seeds = [_rates(one) for one in self.base]
@@ -166,9 +177,11 @@ class Ensemble:
         for low, high in zip(BANDS, BANDS[1:]):
             found = [one for one, ratio in times.items() if low <= ratio < high]
             if found:
-                kept = sum(self.counts[one] for one in found) / len(found) / self.draws
+                shares = [sum(self.counts[one] for one in kind) / len(found) / self.draws for kind in (
+                    found, [(FASTER, block, slow, fast) for _, block, fast, slow in found])]
                 yield [f"{low} to {high}" if high < BANDS[-1] else f"{low} and more",
-                       str(len(found)), str(sum(map(self._survives, found))), f"{100 * kept:.1f} %"]
+                       str(len(found)), str(sum(map(self._survives, found))),
+                       *(f"{100 * share:.1f} %" for share in shares)]
 
     def tables(self):
         """Returns (title, columns, lines) of each table that has a line; [] without a whole draw."""
@@ -179,8 +192,10 @@ class Ensemble:
         found = [] if not self.base else [
             (f"Conclusions: {of}", ["conclusion", "unchanged", "draws that have it",
                                         "unsteady draws", "verdict"], list(self._checks())),
-            (f"Groups of logs: {of}", ["point", "log", "unchanged", *GROUPS, "verdict"],
+            (f"Groups of logs: {of}", ["point", "log", "unchanged", *GROUPS,
+                                           "unsteady draws", "verdict"],
              list(self._groups())),
             (f"Pairs of logs, by the unchanged machine's ratio: {of}",
-             ["times as fast", "pairs", "survive", "draws with the same order"], list(self._pairs()))]
+             ["times as fast", "pairs", "survive", "draws with the same order", "with the other"],
+             list(self._pairs()))]
         return [table for table in found if table[2]]

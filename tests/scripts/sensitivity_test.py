@@ -222,19 +222,22 @@ class DrawnTogether(WithAMachine):
         has = [(1, 3), (1, 3)]
         self.assertEqual(self.judged(*[has] * 20, has[:1])[0],
                          [["so", "yes", "19 of 19", "0", "too few draws"]])
-        checks, groups, pairs = self.judged(*[has] * 21, unsteady="yes")
-        self.assertEqual(checks, [["so", "yes", "19 of 20", "1", "survives"]])
-        self.assertEqual([line[3:5] for line in groups], [["19", "0"], ["0", "19"]])
-        self.assertEqual(pairs, [["2 to 5", "1", "1", "95.0 %"]])
+        for lost, verdict in ((2, "does not survive"), (1, "undecided"), (0, "survives")):
+            checks, groups, pairs = self.judged(*[has] * (21 - lost), *[[(3, 1), (3, 1)]] * lost,
+                                                unsteady="yes")
+            self.assertEqual(checks, [["so", "yes", f"{19 - lost} of 20", "1", verdict]])
+        self.assertEqual([line[3:7] for line in groups],
+                         [["19", "0", "0", "1"], ["0", "20", "0", "0"]])
+        self.assertEqual(pairs, [["2 to 5", "1", "1", "95.0 %", "0.0 %"]])
         self.assertEqual(self.judged(has), [])
 
     def test_logs_are_grouped_by_the_best_log_and_pairs_by_their_ratio(self):
         _, groups, pairs = self.judged([(1, 3), (1, 4)], *[[(1, 3), (1, 3)]] * 18,
                                        [(1, 9), (1, 9)], [(2, 1), (2, 1)])
         self.assertEqual(groups, [
-            ["", "eleda", "within 2 times of the best", "20", "0", "0", "survives"],
-            ["", "centr", "2 to 5 times slower", "1", "18", "1", "does not survive"]])
-        self.assertEqual(pairs, [["2 to 5", "1", "1", "95.0 %"]])
+            ["", "eleda", "within 2 times of the best", "20", "0", "0", "0", "survives"],
+            ["", "centr", "2 to 5 times slower", "1", "18", "1", "0", "does not survive"]])
+        self.assertEqual(pairs, [["2 to 5", "1", "1", "95.0 %", "5.0 %"]])
 
     def test_draws_are_run_with_every_seed_printed_and_reported(self):
         self.machine.write_text(PROFILE.replace("= 100", "= 100  # assumed"), encoding="utf-8")
