@@ -48,7 +48,10 @@ Core::Core(uint32_t number, const Machine& machine)
       l2(cache_of(machine.profile.l2_kib, machine.profile.l2_ways)) {}
 
 Caches::Caches(const Machine& machine)
-    : machine_(machine), lines_(static_cast<Line*>(map_at(kLineStates, kLines * sizeof(Line)))) {
+    : machine_(machine),
+      lines_(static_cast<Line*>(map_at(kLineStates, kLines * sizeof(Line)))),
+      touched_(static_cast<uint32_t*>(map_at(0, kMostTouches * sizeof(uint32_t)))),
+      last_touch_(static_cast<uint32_t*>(map_at(0, kLines * sizeof(uint32_t)))) {
   const Profile& profile = machine.profile;
   const auto sockets = static_cast<uint32_t>(profile.sockets);
   for (uint32_t core = 0; core < static_cast<uint32_t>(sockets * profile.cores); ++core) {
@@ -58,11 +61,15 @@ Caches::Caches(const Machine& machine)
     shared_.push_back(cache_of(profile.l3_mib * 1024, profile.l3_ways));
   }
   memory_free_at_.resize(sockets);
-  constexpr uint32_t kFilter = 1024;
-  warmed_.assign(std::min(kFilter, shared_.front().sets()), kNoLine);
+  filter_mask_ = std::min(kFilter, shared_.front().sets()) - 1;
+  warmed_.fill(kNoLine);
 }
 
-Caches::~Caches() { munmap(lines_, kLines * sizeof(Line)); }
+Caches::~Caches() {
+  munmap(lines_, kLines * sizeof(Line));
+  munmap(touched_, kMostTouches * sizeof(uint32_t));
+  munmap(last_touch_, kLines * sizeof(uint32_t));
+}
 
 Core::Stream& Caches::stream_of(Core& core, uint32_t line) {
   for (Core::Stream& stream : core.streams) {
@@ -371,7 +378,14 @@ void Caches::put_in_shared_cache(uint32_t complex, uint32_t number, Line& line) 
   if (left != kNoLine) lines_[left].shared_caches &= ~(1U << complex);
 }
 
-void Caches::forget_warmed() { std::ranges::fill(warmed_, kNoLine); }
+void Caches::fill_shared_caches() {
+  for (uint32_t touch = 0; touch < touches_; ++touch) {
+    const uint32_t line = touched_[touch];
+    if (last_touch_[line] == touch) warm_shared_cache(line);
+  }
+  touches_ = 0;
+  warmed_.fill(kNoLine);
+}
 
 void Caches::warm_shared_cache(uint32_t number) {
   // The quotient lets each complex use all its sets, although the number of complexes may divide

@@ -117,17 +117,22 @@ class Caches {
   // Returns the stream that the core's miss of this line continues or begins.
   static Core::Stream& stream_of(Core& core, uint32_t line);
 
-  // Puts a line into a shared cache of its home socket, in no time and as the most recent line. The
-  // complexes of the socket take lines in turn. A filter, with one element for all lines of a set,
-  // skips a line that is already the most recent one. A look-up of the tags would be slower.
+  // Returns whether warm() would change nothing, because it touched no other line of the line's set
+  // since it touched this line. The filter has one element for all lines of some sets.
+  bool is_warm(uint32_t line) const { return warmed_[line & filter_mask_] == line; }
+  // Notes that a line, or the line of which it is an alias, is to be in a shared cache of its home
+  // socket, as the most recent line. This function looks up no tags, because only the order of the
+  // last touches matters, and no core needs the lines that a run's verification touches.
   void warm(uint32_t line) {
-    uint32_t& latest = warmed_[line & (warmed_.size() - 1)];
-    if (latest == line) return;
-    latest = line;
-    warm_shared_cache(line);
+    if (touches_ == kMostTouches) fill_shared_caches();
+    const uint32_t resolved = resolve_alias(line);
+    if (resolved == line) warmed_[line & filter_mask_] = line;
+    last_touch_[resolved] = touches_;
+    touched_[touches_++] = resolved;
   }
-  // Empties the filter of warm(). Call it when cores have used the caches since the last warm().
-  void forget_warmed();
+  // Puts the lines of warm() into the shared caches, in no time and in the order of their last
+  // touches. The complexes of a socket take lines in turn. Call it before cores use the caches.
+  void fill_shared_caches();
 
  private:
   Fetched from_memory(Core& core, uint32_t number, Line& line, Picoseconds now);
@@ -140,6 +145,7 @@ class Caches {
   void drop(Core& core, uint32_t number);
   void put_in_shared_cache(uint32_t complex, uint32_t number, Line& line);
   void warm_shared_cache(uint32_t number);
+  static constexpr uint32_t kMostTouches = 1 << 24;
   void check(uint32_t number, const Line& line) const;
   uint32_t nearest_holder(uint32_t complex, const Line& line) const;
   uint64_t& count_of_transfers(uint32_t far);
@@ -149,8 +155,13 @@ class Caches {
   const Machine& machine_;
   Line* const lines_;
   std::vector<Core> cores_;
-  std::vector<TagStore> shared_;             // by complex
-  std::vector<uint32_t> warmed_;             // the filter of warm()
+  std::vector<TagStore> shared_;  // by complex
+  static constexpr uint32_t kFilter = 1024;
+  std::array<uint32_t, kFilter> warmed_;  // the filter of is_warm()
+  uint32_t filter_mask_;
+  uint32_t* const touched_;     // the lines of warm() since fill_shared_caches(), in order
+  uint32_t* const last_touch_;  // by line: the index of its last element of `touched_`
+  uint32_t touches_ = 0;
   std::vector<Picoseconds> memory_free_at_;  // by socket
   AccessCounts counts_;
 };

@@ -184,11 +184,11 @@ void access_line_of(const Cpu& cpu, const void* site, uint32_t line, Access kind
 
 }  // namespace
 
-void warm(const void* address, size_t bytes) {
+void warm_lines(const void* address, size_t bytes) {
   const uint32_t first = line_of(address);
   const uint32_t last = line_of(static_cast<const char*>(address) + bytes - 1);
   if (first == kNoLine || last == kNoLine) return;
-  for (uint32_t line = first; line <= last; ++line) warmed->warm(resolve_alias(line));
+  for (uint32_t line = first; line <= last; ++line) warmed->warm(line);
 }
 
 void charge_access(const void* site, const void* address, size_t bytes, Access kind) {

@@ -19,11 +19,17 @@ extern uint64_t accesses;
 // Charges the running fiber for an access that takes time.
 void charge_access(const void* site, const void* address, size_t bytes, Access kind);
 
-// Puts the lines of a range, which the observer accesses, into shared caches.
-void warm(const void* address, size_t bytes);
+void warm_lines(const void* address, size_t bytes);
 
 inline bool is_in_one_line(const void* address, size_t bytes) {
   return reinterpret_cast<uintptr_t>(address) % kLineBytes + bytes <= kLineBytes;
+}
+
+// Puts the lines of a range, which the observer accesses, into shared caches.
+inline void warm(const void* address, size_t bytes) {
+  const uint32_t line = line_of(address);
+  if (is_in_one_line(address, bytes) && (line == kNoLine || warmed->is_warm(line))) return;
+  warm_lines(address, bytes);
 }
 
 // Returns whether the access changes nothing and costs nothing, because it touches one line only,

@@ -112,11 +112,11 @@ Fiber* Scheduler::let_run(Cpu& cpu) {
     push(&cpu);
     return nullptr;
   }
-  if (cpu.core != nullptr) {
-    warmed = nullptr;
-  } else if (warmed == nullptr) {
-    caches_.forget_warmed();
+  if (cpu.core == nullptr) {
     warmed = &caches_;
+  } else if (warmed != nullptr) {
+    caches_.fill_shared_caches();
+    warmed = nullptr;
   }
   horizon = heap_.empty() ? kNever : last_before(cpu, heap_.first()) + machine_.look_ahead;
   if (!heap_.empty() && heap_.first().cpu->fiber != nullptr) {

@@ -421,6 +421,7 @@ TEST(SharedCaches, ALoadedLineIsInASharedCacheOfItsHomeAndInNoCore) {
   uint32_t expected = 0;
   for (uint32_t line = page; line < page + 4; ++line) {
     caches->warm(line);
+    caches->fill_shared_caches();
     const uint32_t cache = caches->line(line).shared_caches;
     EXPECT_EQ(cache, line == page ? cache : expected) << "the complexes take lines in turn";
     expected = cache == 1 ? 2 : 1;
@@ -428,6 +429,7 @@ TEST(SharedCaches, ALoadedLineIsInASharedCacheOfItsHomeAndInNoCore) {
     EXPECT_EQ(caches->line(line).sharers[0], 1U) << "no core had it";
   }
   caches->warm(elsewhere);
+  caches->fill_shared_caches();
   EXPECT_EQ(caches.load(kHere, elsewhere), 200U);
 }
 
@@ -440,6 +442,7 @@ TEST(SharedCaches, LoadedLinesFillAllSetsOfAllComplexes) {
     line_of_new_page();
   }
   for (uint32_t line = page; line < page + 512; ++line) caches->warm(line);
+  caches->fill_shared_caches();
   for (uint32_t line = page; line < page + 512; ++line) {
     EXPECT_NE(caches->line(line).shared_caches, 0U);
   }
@@ -448,17 +451,20 @@ TEST(SharedCaches, LoadedLinesFillAllSetsOfAllComplexes) {
 TEST(SharedCaches, WhatWasLoadedFirstLeavesTheSharedCacheFirst) {
   Profile profile = small_profile();
   profile.l3_mib = 1 / 64.0;  // 16 sets of 16 ways
-  TestCaches caches(profile);
+  RunningMachine machine(profile, 1);
   const uint32_t page = line_of_new_page();
   for (int i = 0; i < 4; ++i) line_of_new_page();
-  for (uint32_t way = 0; way < 16; ++way) caches->warm(page + 16 * way);
-  caches->warm(page);
-  caches->warm(page + 16 * 16);
-  EXPECT_EQ(caches.load(kHere, page), 45U) << "it was touched again";
-  EXPECT_EQ(caches.load(kHere, page + 16), 220U);
+  const auto touch = [](uint32_t line) { access(nullptr, address_of(line), 1, Access::kLoad); };
+  for (uint32_t way = 0; way < 16; ++way) touch(page + 16 * way);
+  touch(page);
+  touch(page + 16 * 16);
+  machine.run_pinned({[&] {
+    EXPECT_NE(machine->caches().line(page).shared_caches, 0U) << "it was touched again";
+    EXPECT_EQ(machine->caches().line(page + 16).shared_caches, 0U);
+  }});
 }
 
-// warm() ignores repeated touches of a line. But it must not evict a line that is touched often.
+// Only the last touch of a line counts. So a line that is touched often is not evicted.
 TEST(SharedCaches, ALineThatIsTouchedAllTheTimeStaysWhileOthersPass) {
   Profile profile = small_profile();
   profile.l3_mib = 1;
@@ -474,8 +480,19 @@ TEST(SharedCaches, ALineThatIsTouchedAllTheTimeStaysWhileOthersPass) {
       caches->warm(line);
     }
   }
+  caches->fill_shared_caches();
   EXPECT_EQ(caches.load(kHere, hot), 45U);
   EXPECT_EQ(caches.load(kHere, touched_once), 220U);
+}
+
+TEST(SharedCaches, AfterManyTouchesTheLoadFillsTheSharedCaches) {
+  TestCaches caches(small_profile());
+  constexpr uint32_t kMostTouches = 1 << 24;
+  const uint32_t line = line_of_new_page();
+  for (uint32_t touch = 0; touch < kMostTouches; ++touch) caches->warm(line + touch % 2);
+  EXPECT_EQ(caches->line(line).shared_caches, 0U);
+  caches->warm(line + 2);
+  EXPECT_NE(caches->line(line).shared_caches, 0U);
 }
 
 TEST(SharedCaches, TheObserverPutsBackWhatCoresHaveDrivenOut) {
@@ -488,15 +505,15 @@ TEST(SharedCaches, TheObserverPutsBackWhatCoresHaveDrivenOut) {
   for (uint32_t i = 1; i < kPages; ++i) line_of_new_page();
   const auto shared = [&] { return machine->caches().line(line_of(hot)).shared_caches != 0; };
   access(nullptr, hot, 1, Access::kLoad);
-  EXPECT_TRUE(shared());
   machine.run_pinned({[&] {
+    EXPECT_TRUE(shared());
     for (uint32_t line = page; line < page + kPages * (kPageBytes / kLineBytes); ++line) {
       access(nullptr, address_of(line), 1, Access::kLoad);
     }
   }});
   EXPECT_FALSE(shared());
   access(nullptr, hot, 1, Access::kLoad);
-  EXPECT_TRUE(shared());
+  machine.run_pinned({[&] { EXPECT_TRUE(shared()); }});
 }
 
 }  // namespace
