@@ -19,7 +19,8 @@ With --fit=KEY the script first chooses a value for this key of each machine's p
 0.1, ... or 1: the value with the least median error of the atomic operations, without locks.
 
 With --predict=FILE the script runs the points of config/holdout/manycore.csv instead, compares
-nothing, and writes what the simulated machines predict.
+nothing, and writes what the simulated machines predict. --compare=FILE prints such predictions
+beside the published values.
 """
 
 import functools
@@ -137,6 +138,10 @@ PREDICTED = {  # what the row of a run and its report of accesses say about a po
 }
 
 
+COMPARED = ("machine", "figure", "curve", "threads", "unit", "published", "predicted", "ratio",
+            "over the first's")
+
+
 class Predictions:
     """Runs the points of manycore.csv, each once for all that is predicted of it."""
 
@@ -176,23 +181,6 @@ class Predictions:
                      re.findall(r"^ *(\d+)  ([^;\n]+)$", done.stdout, re.MULTILINE)}
 
 
-def ratios(points, figures):
-    """Yields the points' ratios: to other numbers of threads, and to other parts of the curve."""
-    values = {(row["machine"], row["curve"], row["unit"], row["threads"]): row["value"]
-              for row in points}
-    for row in points:
-        figure = figures[row["figure"]]
-        bases = [(row["curve"], str(threads)) for threads in figure.get("over_threads", [])]
-        bases += [(row["curve"].replace(part, other), row["threads"])
-                  for part, others in figure.get("over_parts", {}).items()
-                  if part in row["curve"].split(", ") for other in others]
-        for curve, threads in bases:
-            base = values.get((row["machine"], curve, row["unit"], threads))
-            if base and (curve, threads) != (row["curve"], row["threads"]):
-                yield {**row, "unit": f"{row['unit']} / {curve}, {threads} threads",
-                       "value": row["value"] / base}
-
-
 def predict(rows, settings, predictions, path):
     points = []
     for row in rows:
@@ -203,8 +191,24 @@ def predict(rows, settings, predictions, path):
             "simulated": machine, "flags": predictions.flags(row)})
         print(*(row[name] for name in ("machine", "figure", "curve", "threads", "unit")),
               f"{value:.6g} {unsteady}", sep="; ", flush=True)
-    points += ratios(points, settings["figures"])
     write_rows(path, [{**row, "value": f"{row['value']:.6g}"} for row in points])
+
+
+def compared(rows, predictions):
+    """Returns lines: a point, its published and predicted values, their ratio, and the ratio over
+    that of the curve's first point."""
+    names = ("machine", "figure", "curve", "threads", "unit")
+    known = {tuple(row[name] for name in names): float(row["value"]) for row in predictions}
+    lines, first = [], {}
+    for row in rows:
+        point = tuple(row[name] for name in names)
+        if not row["published"] or point not in known:
+            continue
+        published, value = float(row["published"]), known[point]
+        ratio = value / published
+        shape = ratio / (first.setdefault((*point[:3], point[4]), ratio) or math.nan)
+        lines.append([*point, published, value, round(ratio, 2), round(shape, 2)])
+    return lines
 
 
 def kind_of(row):
@@ -278,11 +282,17 @@ def judged_points(arguments):
 
 
 def predict_points(arguments):
-    """Runs the points of manycore.csv, and writes what they predict."""
-    files.is_there(arguments.predict)  # refuses a link before the first run
+    """Runs the points of manycore.csv and writes what they predict, or compares such a file."""
     curves_of = ROOT / "config/holdout/manycore"
-    settings = tomllib.loads(files.read_text(curves_of.with_suffix(".toml"), links=True))
     rows = wanted(files.read_rows(curves_of.with_suffix(".csv"), links=True), arguments)
+    if arguments.compare:
+        predictions = files.read_rows(arguments.compare)
+        if not all(number_of(row.get("value")) is not None and row.get("unit") for row in predictions):
+            raise Refused(f"{arguments.compare} is no file of predictions, as --predict writes it")
+        print_lines(COMPARED, compared(rows, predictions))
+        return 0
+    files.is_there(arguments.predict)  # refuses a link before the first run
+    settings = tomllib.loads(files.read_text(curves_of.with_suffix(".toml"), links=True))
     predictions = Predictions(logjam_of(arguments.logjam, simulated=True), settings, arguments.seed,
                               arguments.set)
     predict(rows, settings, predictions, pathlib.Path(arguments.predict))
@@ -330,8 +340,9 @@ def main():
     made.add_argument("--points", help="a CSV file for all points, published and simulated")
     made.add_argument("--judge", nargs="+", metavar="FILE", help="files of points: no run is made")
     made.add_argument("--predict", metavar="FILE", help="a CSV file for predictions")
+    made.add_argument("--compare", metavar="FILE", help="predictions: print them beside the published")
     arguments = made.parse_args()
-    if arguments.predict:
+    if arguments.predict or arguments.compare:
         return predict_points(arguments)
     points = judged_points(arguments) if arguments.judge else simulated_points(arguments)
     order = validation.order(points, lines_of_order)

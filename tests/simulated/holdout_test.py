@@ -181,25 +181,23 @@ class Holdout(unittest.TestCase):
         self.assertIn(f"--machine={ROOT}/config/machines/xeon5418n.toml", line.split())
         self.assertIn("--report=accesses", line.split())
 
-    def test_a_prediction_is_also_a_multiple_of_other_threads_and_of_other_logs(self):
-        figures = {"f": {"over_threads": [1], "over_parts": {"pwal": ["centr"]}}}
-        rows = [{"machine": "m", "figure": "f", "curve": f"{log}, sync", "threads": threads,
-                 "unit": "tps", "value": value}
-                for log, threads, value in (("pwal", "1", 2), ("pwal", "4", 6), ("centr", "4", 3))]
-        self.assertEqual(
-            [(row["curve"], row["threads"], row["unit"], row["value"])
-             for row in holdout.ratios(rows, figures)],
-            [("pwal, sync", "4", "tps / pwal, sync, 1 threads", 3),
-             ("pwal, sync", "4", "tps / centr, sync, 4 threads", 2)])
+    def test_a_prediction_stands_beside_what_was_measured(self):
+        point = {"machine": "m", "figure": "f", "curve": "c", "unit": "tps"}
+        rows = [{**point, "threads": threads, "published": published}
+                for threads, published in (("1", "10"), ("2", ""), ("4", "20"), ("8", "40"))]
+        predictions = [{**point, "threads": threads, "value": value}
+                       for threads, value in (("1", "5"), ("2", "6"), ("4", "20"))]
+        self.assertEqual(holdout.compared(rows, predictions),
+                         [["m", "f", "c", "1", "tps", 10, 5, 0.5, 1],
+                          ["m", "f", "c", "4", "tps", 20, 20, 1, 2]])
 
-    def test_every_point_to_predict_is_known_and_says_nothing_of_what_was_measured(self):
+    def test_every_point_to_predict_is_known(self):
         rows, known = points("manycore"), manycore()
         for row in rows:
             with self.subTest(row=row):
                 self.assertIn(row["figure"], known["figures"])
                 self.assertLessEqual(set(row["curve"].split(", ")), set(known["parts"]))
                 self.assertIn(row["unit"], holdout.PREDICTED)
-                self.assertEqual(row["published"], "")
         self.assertEqual({row["figure"] for row in rows}, set(known["figures"]))
         self.assertEqual(len({tuple(row.values()) for row in rows}), len(rows))
 
