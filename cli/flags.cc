@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cstdlib>
 #include <iterator>
+#include <optional>
 
 #include "cli/commands.h"
 #include "engine/workload.h"
@@ -38,6 +40,24 @@ struct Flag {
 
 constexpr uint32_t kMaxSockets = 64, kMostDepth = 64;
 constexpr double kMostSeconds = 1e9;  // the same time in nanoseconds fits into 64 bits
+
+// Parses the value of --warmup.
+std::optional<WarmUp> parse(std::string_view given) {
+  WarmUp warm_up{};
+  const auto take = [&given](double* seconds) {
+    const char* const end = given.data() + given.size();
+    const auto [rest, error] = std::from_chars(given.data(), end, *seconds);
+    given = {rest, static_cast<size_t>(end - rest)};
+    return error == std::errc{} && *seconds >= 0 && *seconds <= kMostSeconds;
+  };
+  if (!take(&warm_up.seconds)) return std::nullopt;
+  if (given.empty()) return warm_up;
+  if (!given.starts_with(':')) return std::nullopt;
+  given.remove_prefix(1);
+  const bool good = take(&warm_up.most_seconds) && given.empty() && warm_up.seconds > 0 &&
+                    warm_up.most_seconds >= warm_up.seconds;
+  return good ? std::optional(warm_up) : std::nullopt;
+}
 // At the lowest rate, the nanoseconds until a worker's next transaction still fit in 64 bits.
 constexpr double kLeastPerSecond = 1e-3, kMostPerSecond = 1e9;
 
@@ -82,17 +102,15 @@ DEFINE_FLAG(seconds, double, 5, kLogging | kDevice, "seconds of the measured tim
   return refused_unless(FLAGS_seconds > 0 && FLAGS_seconds <= kMostSeconds,
                         "--seconds must be more than 0 and at most 1e9");
 });
-DEFINE_FLAG(warmup, double, 1, kLogging, "seconds before the measured time", [] {
-  return refused_unless(FLAGS_warmup >= 0 && FLAGS_warmup <= kMostSeconds,
-                        "--warmup must be from 0 to 1e9");
-});
-DEFINE_FLAG(warmup_most, double, 0, kRun,
-            "seconds after which the warm-up ends at the latest; it ends when the last --warmup "
-            "seconds show a steady rate (column unsteady); 0: after --warmup seconds",
-            [] {
-              return refused_unless(FLAGS_warmup_most >= 0 && FLAGS_warmup_most <= kMostSeconds,
-                                    "--warmup_most must be from 0 to 1e9");
-            });
+DEFINE_FLAG(
+    warmup, string, "1", kLogging,
+    "seconds before the measured time; S:MOST, only of run: the warm-up ends when its last S "
+    "seconds show a steady rate (column unsteady), and after MOST seconds at the latest",
+    [] {
+      return refused_unless(parse(FLAGS_warmup).has_value(),
+                            "--warmup must be from 0 to 1e9, or S:MOST with S above 0 and "
+                            "MOST from S to 1e9");
+    });
 DEFINE_FLAG(transactions, uint64, 0, kLogging | kExplore,
             "transactions of each worker, all measured: no warm-up; of micro: inserts or calls; 0: "
             "--seconds alone ends the run");
@@ -411,5 +429,7 @@ std::string changed_flags() {
   }
   return text;
 }
+
+WarmUp warm_up() { return FLAGS_transactions != 0 ? WarmUp() : parse(FLAGS_warmup).value(); }
 
 }  // namespace logjam

@@ -61,12 +61,18 @@ DECLARE_string(topology);
 DECLARE_uint64(transactions);
 DECLARE_bool(verify);
 DECLARE_string(wal_dir);
-DECLARE_double(warmup);
-DECLARE_double(warmup_most);
+DECLARE_string(warmup);
 DECLARE_string(worker_class);
 DECLARE_string(workload);
 
 namespace logjam {
+
+struct WarmUp {
+  double seconds = 0;
+  double most_seconds = 0;  // 0: the warm-up lasts `seconds`
+};
+// Returns the times of --warmup; all 0 with --transactions.
+WarmUp warm_up();
 
 // A set of commands, one bit each.
 using Commands = unsigned;

@@ -60,6 +60,13 @@ void set_fill(const std::string& name, log_insert::Options* insert) {
   }
 }
 
+double fixed_warm_up() {
+  if (warm_up().most_seconds != 0) {
+    refuse("--warmup=" + FLAGS_warmup + ": micro has a warm-up of a fixed time");
+  }
+  return warm_up().seconds;
+}
+
 MicroOptions micro_options() {
   MicroOptions options;
   options.floor = floor_named(FLAGS_floor);
@@ -69,7 +76,7 @@ MicroOptions micro_options() {
   log_insert::Options& insert = options.insert;
   insert.threads = FLAGS_threads;
   insert.seconds = FLAGS_seconds;
-  insert.warmup_seconds = FLAGS_transactions != 0 ? 0 : FLAGS_warmup;
+  insert.warmup_seconds = fixed_warm_up();
   insert.inserts = FLAGS_transactions;
   set_fill(FLAGS_fill, &insert);
   insert.sync_every = FLAGS_sync_every;
@@ -217,7 +224,7 @@ MicroSyncOptions sync_options() {
   refuse_if(parse_sync(FLAGS_primitive, &sync));
   sync.threads = FLAGS_threads;
   sync.seconds = FLAGS_seconds;
-  sync.warmup_seconds = FLAGS_transactions != 0 ? 0 : FLAGS_warmup;
+  sync.warmup_seconds = fixed_warm_up();
   sync.calls = FLAGS_transactions;
   sync.seed = FLAGS_seed;
   sync.pin = workers_are_pinned();

@@ -32,20 +32,13 @@ std::string instead_of(std::string_view given, const Infos& infos) {
 }
 
 RunOptions run_options() {
-  if (FLAGS_transactions != 0 && FLAGS_warmup != 0 &&
+  if (FLAGS_transactions != 0 && FLAGS_warmup != "0" &&
       !gflags::GetCommandLineFlagInfoOrDie("warmup").is_default) {
     refuse("--transactions counts from the first transaction on, so --warmup cannot go with it");
   }
-  if (FLAGS_warmup_most != 0) {
-    if (FLAGS_transactions != 0) {
-      refuse("--transactions has no warm-up, so --warmup_most cannot go with it");
-    }
-    if (FLAGS_warmup == 0 || FLAGS_warmup_most < FLAGS_warmup) {
-      refuse("--warmup_most must be at least --warmup, which must not be 0");
-    }
-    if (!FLAGS_timeline.empty()) {
-      refuse("--timeline counts from the end of the warm-up, so --warmup_most cannot go with it");
-    }
+  if (warm_up().most_seconds != 0 && !FLAGS_timeline.empty()) {
+    refuse("--timeline counts from the end of the warm-up, so --warmup=" + FLAGS_warmup +
+           " cannot go with it");
   }
   const auto locks = [](std::string_view key) { return platform::listed(FLAGS_locks, key); };
   constexpr platform::ListKey kLocks[] = {
@@ -58,8 +51,8 @@ RunOptions run_options() {
   RunOptions options;
   options.threads = FLAGS_threads;
   options.seconds = FLAGS_seconds;
-  options.warmup_seconds = FLAGS_transactions != 0 ? 0 : FLAGS_warmup;
-  options.most_warmup_seconds = FLAGS_warmup_most;
+  options.warmup_seconds = warm_up().seconds;
+  options.most_warmup_seconds = warm_up().most_seconds;
   options.commit = commit_policy();
   options.early_lock_release = locks("write") + locks("all") == 0;
   options.keep_read_locks = locks("all") != 0;

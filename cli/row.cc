@@ -143,7 +143,7 @@ constexpr RowColumn kColumns[] = {
     {"seal", "micro",
      "whether inserts make whole records, with headers and checksums "
      "(`--fill=records`)"},
-    {"warmup_s", "run", "seconds of the warm-up, whose end `--warmup_most` leaves to the rate"},
+    {"warmup_s", "run", "seconds of the warm-up, whose end `--warmup=S:MOST` leaves to the rate"},
     {"seconds", "run micro device", "the measured time"},
     {"tps", "run", "acknowledged transactions a second of the measured time, nothing else"},
     {"offered_s", "run", "with `--rate`: arrivals a second"},
