@@ -16,7 +16,7 @@ from experiments import errors
 SCRIPTS = sorted(path for folder in ("scripts", "proof", "tests/scripts", "tests/simulated")
                  for path in (ROOT / folder).iterdir()
                  if path.suffix in (".py", ".sh") and os.access(path, os.X_OK)
-                 and path.name not in ("install_deps.sh", "fake_simulator.py",
+                 and path.name not in ("install_deps.sh", "fake_logjam.py", "fake_simulator.py",
                                        "without_io_uring.py"))
 
 
