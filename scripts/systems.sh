@@ -10,7 +10,7 @@
 #                       path with a space, with `make deps PREFIX=DIR`
 #              read-only   builds and runs with BUILD elsewhere, as a user who cannot write the tree
 # ROOTS=DIR has the directories; else build/systems. COMMIT=REVISION takes another tree than HEAD.
-# CXXFLAGS, JOBS and WERROR are make's. The last line of a step is its name and its status.
+# CXXFLAGS, LDFLAGS, JOBS and WERROR are make's. The last line of a step is its name and its status.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -45,7 +45,7 @@ inside() {
       PATH=/usr/local/bin:/usr/bin:/usr/sbin:/bin:/sbin HOME="$1" bash -euo pipefail' \
     "$root" "${1:-/root}"
 }
-make="make -j${JOBS:-$(nproc)} CXX=$compiler ${WERROR:+WERROR=$WERROR} ${CXXFLAGS:+'CXXFLAGS=$CXXFLAGS'}"
+make="make -j${JOBS:-$(nproc)} CXX=$compiler ${WERROR:+WERROR=$WERROR} ${CXXFLAGS:+'CXXFLAGS=$CXXFLAGS'} ${LDFLAGS:+'LDFLAGS=$LDFLAGS'}"
 build="build-$compiler"
 package=${compiler/clang++/clang}
 inside <<SETUP
