@@ -43,7 +43,7 @@ constexpr double kMostSeconds = 1e9;  // the same time in nanoseconds fits into 
 
 // Parses the value of --warmup.
 std::optional<WarmUp> parse(std::string_view given) {
-  WarmUp warm_up{};
+  WarmUp warm_up;
   const auto take = [&given](double* seconds) {
     const char* const end = given.data() + given.size();
     const auto [rest, error] = std::from_chars(given.data(), end, *seconds);
@@ -430,6 +430,6 @@ std::string changed_flags() {
   return text;
 }
 
-WarmUp warm_up() { return FLAGS_transactions != 0 ? WarmUp() : parse(FLAGS_warmup).value(); }
+WarmUp warm_up() { return parse(FLAGS_warmup).value(); }
 
 }  // namespace logjam

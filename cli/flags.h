@@ -71,7 +71,7 @@ struct WarmUp {
   double seconds = 0;
   double most_seconds = 0;  // 0: the warm-up lasts `seconds`
 };
-// Returns the times of --warmup; all 0 with --transactions.
+// Returns the times of --warmup. A run of --transactions has no warm-up.
 WarmUp warm_up();
 
 // A set of commands, one bit each.

@@ -64,7 +64,7 @@ double fixed_warm_up() {
   if (warm_up().most_seconds != 0) {
     refuse("--warmup=" + FLAGS_warmup + ": micro has a warm-up of a fixed time");
   }
-  return warm_up().seconds;
+  return FLAGS_transactions != 0 ? 0 : warm_up().seconds;
 }
 
 MicroOptions micro_options() {

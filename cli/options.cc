@@ -32,11 +32,12 @@ std::string instead_of(std::string_view given, const Infos& infos) {
 }
 
 RunOptions run_options() {
-  if (FLAGS_transactions != 0 && FLAGS_warmup != "0" &&
+  const WarmUp warmup = FLAGS_transactions == 0 ? warm_up() : WarmUp();
+  if (FLAGS_transactions != 0 && warm_up().seconds != 0 &&
       !gflags::GetCommandLineFlagInfoOrDie("warmup").is_default) {
     refuse("--transactions counts from the first transaction on, so --warmup cannot go with it");
   }
-  if (warm_up().most_seconds != 0 && !FLAGS_timeline.empty()) {
+  if (warmup.most_seconds != 0 && !FLAGS_timeline.empty()) {
     refuse("--timeline counts from the end of the warm-up, so --warmup=" + FLAGS_warmup +
            " cannot go with it");
   }
@@ -51,8 +52,8 @@ RunOptions run_options() {
   RunOptions options;
   options.threads = FLAGS_threads;
   options.seconds = FLAGS_seconds;
-  options.warmup_seconds = warm_up().seconds;
-  options.most_warmup_seconds = warm_up().most_seconds;
+  options.warmup_seconds = warmup.seconds;
+  options.most_warmup_seconds = warmup.most_seconds;
   options.commit = commit_policy();
   options.early_lock_release = locks("write") + locks("all") == 0;
   options.keep_read_locks = locks("all") != 0;
