@@ -80,7 +80,7 @@ constexpr RowColumn kColumns[] = {
      "how the log's writes became durable: `dsync`, `fdatasync`, `fsync` or `none`, and why `none` "
      "is safe if it is; one for each directory, if they differ; empty: the device has no choice"},
     {"io", "run micro",
-     "`io_uring` or `pwritev2`, by which the log was written; empty: the device has no choice"},
+     "`io_uring` or `pwrite`, by which the log was written; empty: the device has no choice"},
     {"write_bytes", "device", "bytes of a write"},
     {"writes_at_once", "device", "how many writes are under way"},
     {"one_call", "device",

@@ -241,7 +241,7 @@ class ThreadedDevice final : public DirectDevice {
   explicit ThreadedDevice(const DeviceOptions& options)
       : DirectDevice(options), threads_(file_, options.depth) {}
 
-  std::string_view io() const override { return "pwritev2"; }
+  std::string_view io() const override { return "pwrite"; }
   void start(uint64_t offset, std::span<const std::byte> bytes, Sync sync,
              uint32_t slot = 0) override {
     assert_in_blocks(offset, bytes);
@@ -266,7 +266,7 @@ std::unique_ptr<Device> open_file_device(std::string_view, const DeviceOptions& 
   if (error != -EPERM && error != -ENOSYS && error != -ENOMEM) {
     platform::refuse(why + "); use --device=sync");
   }
-  LOG_FIRST_N(WARNING, 1) << why << limit << "), so the log's own threads write by pwritev2";
+  LOG_FIRST_N(WARNING, 1) << why << limit << "), so the log's own threads write";
   return std::make_unique<ThreadedDevice>(options);
 }
 

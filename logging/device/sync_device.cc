@@ -23,7 +23,7 @@ class SyncDevice final : public Device {
   void release(uint64_t before) override { file_.release(before); }
   void wait(uint64_t) override {}
   bool start_blocks() const override { return true; }
-  std::string_view io() const override { return "pwritev2"; }
+  std::string_view io() const override { return "pwrite"; }
 
  private:
   DeviceFile file_;

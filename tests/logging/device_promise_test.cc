@@ -195,7 +195,7 @@ TEST(FileDevice, WithoutIoUringSeveralWritesAreUnderWayAtOnce) {
   Gathered files;
   const platform::ReplaceFiles replace(files);
   const auto device = open_device("file", {.path = directory.file(), .depth = kDepth});
-  EXPECT_EQ(device->io(), "pwritev2");
+  EXPECT_EQ(device->io(), "pwrite");
   files.wanted = kDepth;
   for (uint32_t slot = 0; slot < kDepth; ++slot) {
     device->start(slot * kBytes, {memory.data(), kBytes}, Sync::kData, slot);

@@ -95,7 +95,7 @@ class WithoutIoUring(unittest.TestCase):
                                          "so the log's own threads write by pwritev2"), 1, error)
             with open(f"{folder}/rows.csv", encoding="utf-8") as rows:
                 row = next(csv.DictReader(rows))
-            self.assertEqual((row["io"], row["verified"], row["unsafe"]), ("pwritev2", "passed", ""))
+            self.assertEqual((row["io"], row["verified"], row["unsafe"]), ("pwrite", "passed", ""))
             status, said, error = self.run_there("recover", "--verify",
                                                  f"--wal_dir={folder}/b,{folder}/a")
             self.assertEqual(status, 0, said + error)
