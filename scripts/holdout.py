@@ -338,9 +338,10 @@ def main():
     made.add_argument("--set", default="", help="as of logjam, for all runs: occupancy=0.3")
     made.add_argument("--fit", metavar="KEY", help="fit this key of each profile to the atomics")
     made.add_argument("--points", help="a CSV file for all points, published and simulated")
-    made.add_argument("--judge", nargs="+", metavar="FILE", help="files of points: no run is made")
-    made.add_argument("--predict", metavar="FILE", help="a CSV file for predictions")
-    made.add_argument("--compare", metavar="FILE", help="predictions: print them beside the published")
+    one = made.add_mutually_exclusive_group()
+    one.add_argument("--judge", nargs="+", metavar="FILE", help="files of points: no run is made")
+    one.add_argument("--predict", metavar="FILE", help="a CSV file for predictions")
+    one.add_argument("--compare", metavar="FILE", help="predictions: print them beside the published")
     arguments = made.parse_args()
     if arguments.predict or arguments.compare:
         return predict_points(arguments)

@@ -19,7 +19,7 @@ import itertools
 import random
 import statistics
 
-from experiments import store
+from experiments import groups, store
 from experiments.analysis import Measured, NotMeasured
 from experiments.sensitivity import UNCHANGED, Variant, limited
 from experiments.verdicts import HOLDS, MISSING, OPEN, UNDECIDED
@@ -28,7 +28,6 @@ RANGES = {"occupancy": (0.16, 1.0), "hold": (0.05, 0.5), "read_occupancy_cycles"
           "sharer_cycles": (0, 40)}
 PLACES = ("", "complex_", "hop_", "two_hop_")  # from near to far
 SHARE, LEAST_DRAWS = 0.95, 20  # 95 % of fewer draws are all draws
-GROUPS = {"within 2 times of the best": 2, "2 to 5 times slower": 5, "collapsed": float("inf")}
 BANDS = (1, 1.2, 1.5, 2, 5, float("inf"))
 CHECK, JUDGED, GROUP, FASTER = "check", "judged", "group", "faster"  # the kinds of conclusions
 NO_LOG = "none"  # the engine without a log is not compared
@@ -102,14 +101,11 @@ def _conclusions(measured):
     rates = _rates(measured)
     best = {block: max(of.values()) for block, of in _rates(measured, steady=False).items()}
 
-    def group(block, log):
-        times = best[block] / rates[block][log]
-        return next(name for name, most in GROUPS.items() if times <= most)
-
     return {*((CHECK, says) for says, verdict in verdicts.items() if verdict == HOLDS),
             *((JUDGED, says) for says, verdict in verdicts.items() if verdict != MISSING),
             *((JUDGED, block, log) for block, of in rates.items() for log in of),
-            *((GROUP, block, log, group(block, log)) for block, of in rates.items() for log in of),
+            *((GROUP, block, log, groups.group_of(rate, best[block])) for block, of in rates.items()
+              for log, rate in of.items()),
             *((FASTER, block, one, other) for block, of in rates.items()
               for one, other in itertools.permutations(of, 2) if of[one] > of[other])}
 
@@ -162,8 +158,8 @@ class Ensemble:
     def _groups(self):
         for block, rates in _rates(self.base[0]).items():
             for log in sorted(rates, key=rates.get, reverse=True):
-                counts = {name: self.counts[GROUP, block, log, name] for name in GROUPS}
-                own = next((name for name in GROUPS if (GROUP, block, log, name) in self.own), "none")
+                counts = {name: self.counts[GROUP, block, log, name] for name in groups.SIMULATED}
+                own = next((name for name in counts if (GROUP, block, log, name) in self.own), "none")
                 unsteady = self.draws - self.counts[JUDGED, block, log]
                 yield [" ".join(f"{axis}={value}" for axis, value in block), log, own,
                        *map(str, [*counts.values(), unsteady]),
@@ -192,7 +188,7 @@ class Ensemble:
         found = [] if not self.base else [
             (f"Conclusions: {of}", ["conclusion", "unchanged", "draws that have it",
                                         "unsteady draws", "verdict"], list(self._checks())),
-            (f"Groups of logs: {of}", ["point", "log", "unchanged", *GROUPS,
+            (f"Groups of logs: {of}", ["point", "log", "unchanged", *groups.SIMULATED,
                                            "unsteady draws", "verdict"],
              list(self._groups())),
             (f"Pairs of logs, by the unchanged machine's ratio: {of}",

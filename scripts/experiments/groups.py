@@ -19,6 +19,12 @@ RISK = 0.01  # as in compare.py
 DECIDED = 2  # the least ratio of two rates whose order the simulated machine decides (docs/VALIDATION.md)
 COLLAPSED = 5
 RATE = re.compile(r"(tps|tpmc|_s)$")  # the columns whose larger values are better
+SIMULATED = (f"within {DECIDED}x", f"{DECIDED}x to {COLLAPSED}x", "collapsed")
+
+
+def group_of(rate, best):
+    """Returns the group of SIMULATED of a simulated rate, by the best rate of its block."""
+    return SIMULATED[(rate * DECIDED <= best) + (rate * COLLAPSED <= best)]
 
 
 def least_rounds(pairs):
@@ -114,9 +120,7 @@ class SimulatedGroups:
         for block in self.blocks if RATE.search(self.column) else []:
             best = max(statistics.median(values) for _, values in block)
             for key, values in block:
-                rate = statistics.median(values)
-                found[key] = (f"within {DECIDED}x" if rate * DECIDED > best else
-                              f"{DECIDED}x to {COLLAPSED}x" if rate * COLLAPSED > best else "collapsed")
+                found[key] = group_of(statistics.median(values), best)
         return found
 
     def sentence(self):

@@ -235,8 +235,8 @@ class DrawnTogether(WithAMachine):
         _, groups, pairs = self.judged([(1, 3), (1, 4)], *[[(1, 3), (1, 3)]] * 18,
                                        [(1, 9), (1, 9)], [(2, 1), (2, 1)])
         self.assertEqual(groups, [
-            ["", "eleda", "within 2 times of the best", "20", "0", "0", "0", "survives"],
-            ["", "centr", "2 to 5 times slower", "1", "18", "1", "0", "does not survive"]])
+            ["", "eleda", "within 2x", "19", "1", "0", "0", "survives"],
+            ["", "centr", "2x to 5x", "1", "18", "1", "0", "does not survive"]])
         self.assertEqual(pairs, [["2 to 5", "1", "1", "95.0 %", "5.0 %"]])
 
     def test_draws_are_run_with_every_seed_printed_and_reported(self):
