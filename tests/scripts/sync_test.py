@@ -84,7 +84,7 @@ class WithoutIoUring(unittest.TestCase):
     def run_there(self, *words):
         return logjam(*words, before=WITHOUT_IO_URING)
 
-    def test_a_log_is_written_by_pwritev2_and_can_be_recovered(self):
+    def test_a_log_is_written_by_threads_and_can_be_recovered(self):
         with tempfile.TemporaryDirectory() as folder:
             status, said, error = self.run_there(
                 "run", "--workload=ycsb", "--ycsb_records=1000", "--log=silo", "--device=file", "--threads=2",
@@ -92,7 +92,7 @@ class WithoutIoUring(unittest.TestCase):
                 "--log_prealloc_mb=1", f"--csv={folder}/rows.csv")
             self.assertEqual(status, 0, said + error)
             self.assertEqual(error.count("io_uring cannot be used here (Operation not permitted), "
-                                         "so the log's own threads write by pwritev2"), 1, error)
+                                         "so the log's own threads write\n"), 1, error)
             with open(f"{folder}/rows.csv", encoding="utf-8") as rows:
                 row = next(csv.DictReader(rows))
             self.assertEqual((row["io"], row["verified"], row["unsafe"]), ("pwrite", "passed", ""))
