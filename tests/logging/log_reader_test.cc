@@ -181,7 +181,7 @@ TEST_F(LogReaderTest, FindsTheValidRecordsAfterAnyNumberOfEqualBytes) {
 
 // Reads the log to its end, in windows of `window_bytes`. Returns the tail.
 StreamTail tail_with_window(const std::string& path, uint64_t window_bytes, LogMemoryMeter* meter) {
-  LogReader reader(std::vector{path}, {}, {window_bytes, meter});
+  LogReader reader(std::vector<std::string>{path}, {}, {window_bytes, meter});
   RecordBatch batch;
   while (reader.next(&batch)) {
   }
@@ -255,7 +255,7 @@ TEST_F(LogReaderTest, NeedsLittleMemoryAtTheEndOfAStream) {
 
 TEST_F(LogReaderTest, ReadsTheSameBatchesAgain) {
   write_log(40, 13, 300 << 10);
-  LogReader reader(std::vector{directory_.file()}, {}, {.window_bytes = 100 << 10});
+  LogReader reader(std::vector<std::string>{directory_.file()}, {}, {.window_bytes = 100 << 10});
   std::vector<RecordBatch> batches;
   for (RecordBatch batch; reader.next(&batch);) batches.push_back(batch);
   EXPECT_GT(batches.size(), 20u);

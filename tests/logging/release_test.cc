@@ -375,7 +375,7 @@ TEST(Release, OnlySegmentsBeforeTheStartMayBeMissing) {
   std::filesystem::remove(segment_path(directory.file(), 2));
   expect_records_from(options, positions[start], start, 500);
   const auto damage = [&] {
-    LogReader reader(std::vector{directory.file()}, {positions[start], 0, 0});
+    LogReader reader(std::vector<std::string>{directory.file()}, {positions[start], 0, 0});
     RecordBatch batch;
     while (reader.next(&batch)) {
     }
