@@ -320,11 +320,11 @@ def report_command(args):
 
 
 def verdicts_command(args):
-    """a line for each published result, as VERDICTS.md"""
-    from experiments import report, report_data
+    """a line for each paper and each published result, as VERDICTS.md"""
+    from experiments import report_data, verdicts_page
     entries = report_data.collect(args.results)
     path = pathlib.Path(args.results) / "VERDICTS.md"
-    files.write(path, report.verdicts_page(entries, report_data.summary(entries)))
+    files.write(path, verdicts_page.page(entries, report_data.summary(entries)))
     say(f"written: {path}")
     return 0
 

@@ -53,17 +53,23 @@ def of_check(measured, check):
     return list(dict.fromkeys(found))[:MOST]
 
 
+def ours_of(measured, check):
+    """Returns our number, or None for a sentence and without rows."""
+    try:
+        return measured.evaluate(check["ours"]) if "ours" in check else None
+    except (NotMeasured, Refused):
+        return None
+
+
 def beside_published(measured, check):
     """Returns a text with our number, the published number and their ratio, or ""."""
-    if "ours" not in check:
-        return ""
-    try:
-        ours = measured.evaluate(check["ours"])
-    except (NotMeasured, Refused):
+    ours = ours_of(measured, check)
+    if ours is None:
         return ""
     published, (low, high) = check["published"], verdicts.band_of(check)
     said = f"ours {short(ours)}, published {short(published)}"
+    said += f" (derived: {check['derived']})" if "derived" in check else ""
     times = ours / published if published else 0
     if times > 2 or 0 < times < 1 / 2:
         said += f" ({short(max(times, 1 / times))} times {'more' if times > 1 else 'less'})"
-    return f"{said}; it holds from {short(low)} to {short(high)}"
+    return f"{said}; it agrees from {short(low)} to {short(high)}"

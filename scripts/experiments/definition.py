@@ -26,8 +26,8 @@ FIELDS = {"id", "also", "source", "title", "claim", "published", "setting", "her
           "check", "simulated", "cause"}
 GRID_FIELDS = {"command", "flags", "axes", "prepare", "prepare_axes"}
 SIZE_FIELDS = {"rounds", "seconds", "warmup", "axes", "flags", "prepare"}
-CHECK_FIELDS = {"quotes", "says", "holds", "ours", "published", "band", "shape", "because",
-                "device_bound", "needs_cores"}
+CHECK_FIELDS = {"quotes", "says", "holds", "ours", "published", "derived", "band", "shape",
+                "because", "device_bound", "cause", "needs_cores"}
 BEST_FIELDS = {"of", "over", "where"}
 CAUSES = ("model", "machine", "implementation", "setting", "paper")
 SIMULATED_FIELDS = {"machine", "here", "why", "number", "grid", "quick", *SIZE_FIELDS - {"prepare"}}
@@ -155,8 +155,9 @@ class Experiment:
         if self.simulated:
             self._check_grids(self.simulated.grids, self.simulated.sizes)
         self.names = {(axis, way): log for axis, way, log in self._renamed()}
-        self._refuse_if(self.cause not in ("", *CAUSES),
-                        f"has the cause {self.cause}; there are {', '.join(CAUSES)}")
+        for cause in (self.cause, *(check.get("cause", "") for check in self.checks)):
+            self._refuse_if(cause not in ("", *CAUSES),
+                            f"has the cause {cause}; there are {', '.join(CAUSES)}")
         for check in self.checks:
             self._refuse_bad_check(check)
         self._refuse_if(self.best and set(self.best) != BEST_FIELDS,
@@ -182,6 +183,8 @@ class Experiment:
                         f"{name}that needs either holds or ours")
         self._refuse_if(("ours" in check) != ("published" in check),
                         f"{name}in which ours and published do not go together")
+        self._refuse_if("derived" in check and "published" not in check,
+                        f"{name}in which nothing published is derived")
         self._refuse_if("band" in check and (len(check["band"]) != 2 or "ours" not in check),
                         f"{name}whose band is not two numbers for ours")
         self._refuse_if("band" in check and "because" not in check,

@@ -22,7 +22,7 @@ import statistics
 from experiments import groups, store
 from experiments.analysis import Measured, NotMeasured
 from experiments.sensitivity import UNCHANGED, Variant, limited
-from experiments.verdicts import HOLDS, MISSING, OPEN, UNDECIDED
+from experiments.verdicts import AGREEING, MISSING, OPEN
 
 RANGES = {"occupancy": (0.16, 1.0), "hold": (0.05, 0.5), "read_occupancy_cycles": (0, 40),
           "sharer_cycles": (0, 40)}
@@ -101,7 +101,7 @@ def _conclusions(measured):
     rates = _rates(measured)
     best = {block: max(of.values()) for block, of in _rates(measured, steady=False).items()}
 
-    return {*((CHECK, says) for says, verdict in verdicts.items() if verdict == HOLDS),
+    return {*((CHECK, says) for says, verdict in verdicts.items() if verdict in AGREEING),
             *((JUDGED, says) for says, verdict in verdicts.items() if verdict != MISSING),
             *((JUDGED, block, log) for block, of in rates.items() for log in of),
             *((GROUP, block, log, groups.group_of(rate, best[block])) for block, of in rates.items()
@@ -144,7 +144,7 @@ class Ensemble:
         """Returns "undecided" if the conclusion would survive with the unsteady draws, too."""
         return ("too few draws" if self.draws < LEAST_DRAWS else
                 "survives" if self._survives(conclusion) else
-                UNDECIDED if self._survives(conclusion, unsteady) else "does not survive")
+                "undecided" if self._survives(conclusion, unsteady) else "does not survive")
 
     def _checks(self):
         for check, verdict in self.base[0].checks():

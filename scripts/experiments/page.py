@@ -87,7 +87,7 @@ def run_of(entry, run):
     return {"name": run.name, "machine": report.machine_name(run), "of": run.machine,
             "revision": run.revision, "simulated": run.simulated, "where": run.label,
             "what": measured.wanted.get("what", ""), "rounds": measured.rounds,
-            "thrown_away": measured.thrown_away, "verdict": run.verdict,
+            "thrown_away": measured.thrown_away, "verdict": run.badge,
             "ours": ours, "published": published,
             "command": report.command_of(entry, run),
             "stale": run.stale,
@@ -113,12 +113,13 @@ def entry_of(entry):
             "claim": one.claim, "published": one.published, "setting": one.setting,
             "here": one.here, "why": entry.why or one.why, "cause": one.cause, "ours": ours, "there": simulated, "number": published,
             "simulated": one.simulated.here if one.simulated else "",
-            "verdict": entry.verdict, "badge": entry.badge, "words": entry.words, "note": entry.note,
+            "verdict": entry.badge, "badge": entry.badge, "words": entry.words, "note": entry.note,
             "plot": plot_of(one), "command": report.command_of(entry, None),
             "runs": [run_of(entry, run) for run in entry.ordered],
             "tables": [{"title": made.title, "sentences": made.sentences, "columns": made.columns,
                         "lines": [[rounded(cell) for cell in line] for line in made.lines]}
-                       for made in entry.tables]}
+                       for made in entry.tables],
+            "findings": [{**one.data(), "ours": rounded(one.ours)} for one in entry.findings]}
 
 
 def _own(name):

@@ -342,7 +342,7 @@ class Header:
                       color="white", ha="right", bbox={"boxstyle": "round,pad=0.4",
                                                        "fc": VERDICTS[self.key], "ec": "none"})
         head.text(0.99, down(0.39), self.note, fontsize=8, va="top", ha="right",
-                  color=VERDICTS[verdicts.OPEN])
+                  color=VERDICTS[verdicts.UNTESTED])
         head.text(0.012, down(0.36), "\n".join(self.claim), fontsize=8.5, va="top",
                   color="#444444", linespacing=1.35)
         if self.handles:

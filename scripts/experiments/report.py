@@ -1,23 +1,21 @@
-"""Writes REPORT.md and VERDICTS.md: published results, our measurements, and verdicts.
+"""Writes REPORT.md: published results, our measurements, and verdicts.
 
-Nothing on these pages is written by hand: sentences come from the experiments' files, numbers and
-verdicts from the rows. REPORT.md has all results, and in a separate part the measurements that are
-in no paper. VERDICTS.md has a line for each published result.
+Nothing on this page is written by hand: sentences come from the experiments' files, numbers and
+verdicts from the rows. The measurements that are in no paper have a separate part.
 """
 
 import os
 import pathlib
 import re
 
-from experiments import check_values, files, verdicts
+from experiments import check_values, files, findings, verdicts
 from experiments.store import number_of
 from experiments.style import short, short_machine
 from experiments.text_tables import EMPTY, heads_and_lines, notes, thrown_away
 
 HEAD = "<!-- Written by scripts/figures.py report. Do not edit: it is overwritten. -->\n"
-VERDICTS_HEAD = HEAD.replace("report", "verdicts")
 COLUMNS = ["id", "source", "what", "ours", "simulated", "published", "verdict", "figure"]
-WHY = "What does not hold in full, and why"
+WHY = "What does not agree in full, and why"
 
 
 def cell(value):
@@ -52,8 +50,9 @@ def numbers_of(run, experiment):
     """Returns texts of our number and of the published number, "" for a missing number."""
     given = run.measured.wanted if run else experiment.number
     unit = given.get("unit", "")
+    published = with_unit(given.get("published"), unit)
     return (with_unit(run.measured.number() if run else None, unit),
-            with_unit(given.get("published"), unit))
+            f"{published} (derived)" if published and given.get("derived") else published)
 
 
 def numbers_in_a_line(entry):
@@ -81,19 +80,23 @@ def _verb(number, one, many):
     return f"{number} {one if number == 1 else many}"
 
 
-def _counts(of_verdicts):
-    """Returns a text like "10 hold, 1 is open", without verdicts that do not occur."""
-    return ", ".join(verdicts.counted(number, verdict)
-                     for verdict, number in of_verdicts.items() if number) or "none was run"
+def counts_in_words(checks):
+    """Returns a text like "10 agree, 1 not tested", without verdicts that do not occur."""
+    return ", ".join(verdicts.counted(checks[word], word)
+                     for word in verdicts.EVERY if checks[word]) or "there are none"
 
 
 def summary_lines(total):
     """Returns the report's first sentences, without markup. The page begins with them, too."""
-    said = [f"Of {total['of']} published results, {_counts(total['verdicts'])}."]
+    checks = total["checks"]
+    said = [f"Checks of {total['of']} published results: {counts_in_words(checks)}.",
+            f"Native rows judge {checks[findings.NATIVE]} of these; a simulated machine alone judges "
+            f"{checks[findings.SIMULATED]}. "
+            + _verb(total["untested"], "result is", "results are")
+            + " not tested: fewer than half of the checks are judged."]
     if total["simulated"]:
-        said.append(f"On simulated machines alone: {_counts(total['simulated_verdicts'])}. A simulated machine "
-                    "has the papers' cores and a model of their costs: nothing here proves what 64 real "
-                    "cores do.")
+        said.append("A simulated machine has the papers' cores and a model of their costs: nothing here "
+                    "proves what 64 real cores do.")
     if total["machines"]:
         dates = " to ".join(dict.fromkeys(total["dates"]))
         said.append(f"Measured on {' and '.join(total['machines'])}"
@@ -164,11 +167,11 @@ def about_the_logs(rows):
 def check_line(run, check, verdict):
     """Returns a line with a check's verdict, the published words, and the measured numbers."""
     needs = max(run.measured.experiment.needs_cores, check.get("needs_cores", 1))
-    aside = [f"needs {needs} cores"] if verdict == verdicts.OPEN else []
+    aside = [f"needs {needs}"] if verdict == verdicts.OPEN else []
     if verdict == verdicts.UNDECIDED:
-        aside.append("the rounds disagree: more of them would decide")
+        aside.append("more of them would decide")
     if "device_bound" in check:
-        aside.append(f"device-bound: {check['device_bound']}")
+        aside.append(f"formula: {check['device_bound']}")
     said = f"**{verdict}**{' (' + '; '.join(aside) + ')' if aside else ''}: {check['says']}"
     beside = check_values.beside_published(run.measured, check)
     numbers = "; ".join(f"{asked}: {answer}"
@@ -263,35 +266,6 @@ def markdown(entries, total, folder):
         for entry in own:
             said += section(entry, folder)
     return "\n".join(said).rstrip() + "\n"
-
-
-def _held(entry):
-    found = entry.verdicts
-    return f"{found.count(verdicts.HOLDS)} / {len(found)}" if found else EMPTY
-
-
-def verdicts_page(entries, total):
-    lines = []
-    for entry in entries:
-        one, run = entry.experiment, entry.shown
-        if one.own:
-            continue
-        ids, file = ", ".join(entry.ids), f"{one.id.lower()}.toml"
-        lines.append([f"[{ids}](../config/figures/{file})", one.source, one.title, entry.words,
-                      _held(entry), run.revision[:12] if run else EMPTY])
-    counts = [[verdict, str(number)] for verdict, number in total["verdicts"].items() if number]
-    return "\n".join([
-        VERDICTS_HEAD, "# The verdicts on the published results", "",
-        table(["verdict", "results"], [*counts, ["all", str(total["of"])]]),
-        "A result holds if all its checks hold. *Holds in part*: some checks hold. *Shape only*: no",
-        "check fails, but in some only the direction is as published, and not the size.",
-        "*Undecided*: the rounds disagree. *Picture*: no check could fail. The column *checks* has the",
-        "checks that hold, and all checks. A verdict that names a simulated machine comes from that",
-        "machine alone. *Revision* is that of the rows that judge the most checks.", "",
-        "`scripts/figures.py report` builds the long form (published numbers, ours, quotations, reasons,",
-        "rows) in the folder `<results>/report/`. [CHANGED_CHECKS.md](CHANGED_CHECKS.md) has the checks",
-        "that were removed or loosened.", "",
-        table(["id", "paper", "result", "verdict", "checks", "revision"], lines)]).rstrip() + "\n"
 
 
 def machine_name(run):

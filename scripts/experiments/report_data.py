@@ -2,8 +2,8 @@
 
 An experiment may have several files of rows: two sizes, and files from simulated machines, whose
 column `machine` begins with "simulated". Each file is a Run: native and simulated rows never mix.
-In the first tables, a check has the native Run's verdict. If the native Run leaves the check open
-or undecided, the verdict of a simulated Run counts, whether good or bad.
+In the first tables, a check has the native Run's verdict. If the native Run does not judge the
+check, the verdict of a simulated Run counts, whether good or bad.
 """
 
 import dataclasses
@@ -14,7 +14,8 @@ import re
 import statistics
 import subprocess
 
-from experiments import definition, doubts, ensemble, files, sensitivity, validation, verdicts
+from experiments import (definition, doubts, ensemble, files, findings, sensitivity, validation,
+                         verdicts)
 from experiments.analysis import Measured
 from experiments.errors import Refused
 from experiments.store import Store, key_of
@@ -25,6 +26,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 RUN_BY_ALL = ("logging", "cc", "engine", "workloads", "platform")
 REVISION = re.compile(r"[0-9A-Za-z][0-9A-Za-z._+-]*")
 PRESETS = re.compile(r"\{config\}/(\S+)")  # presets in the rows' flags
+FALLING = (verdicts.DIRECTION, verdicts.DISAGREES, verdicts.UNDECIDED)
 LONGEST_RUN_SECONDS = 120  # a longer pause between two rows counts as 120 s
 
 
@@ -90,13 +92,18 @@ class Run:
         return self.measured.checks()
 
     @property
-    def verdict(self):
-        return verdicts.of_figure([verdict for _, verdict in self.checks])
+    def badge(self):
+        return verdicts.badge([verdict for _, verdict in self.checks])
 
     @property
     def words(self):
         said, note, _ = verdicts.words_of_figure(self.measured.experiment, self.checks)
         return said or "no check", note
+
+    @property
+    def unsteady(self):
+        """Returns how many rows are unsteady. They judge nothing, native and simulated alike."""
+        return sum(map(doubts.unsteady, self.measured.rows))
 
     @property
     def stale(self):
@@ -179,12 +186,12 @@ class Entry:
         return [verdict for _, verdict, _ in self.judged]
 
     @property
-    def verdict(self):
-        return verdicts.of_figure(self.verdicts) if self.runs else verdicts.MISSING
-
-    @property
     def badge(self):
-        return verdicts.badge(self.verdicts) if self.runs else self.verdict
+        return verdicts.badge(self.verdicts)
+
+    @functools.cached_property
+    def findings(self):
+        return findings.of_entry(self)
 
     def _judges(self):
         """Returns the simulated machines that decide checks, and whether only they do."""
@@ -199,20 +206,16 @@ class Entry:
         if self.experiment.own and not self.experiment.checks:
             return "no check"
         there, alone = self._judges()
-        bound = [check for check, verdict, _ in self.judged
-                 if verdict == verdicts.HOLDS and "device_bound" in check]
-        said = self.verdict
-        if self.verdict == verdicts.OPEN:
-            said += f": needs {verdicts.cores_needed(self.experiment)} cores"
-        if bound and len(bound) == self.verdicts.count(verdicts.HOLDS):
-            said += ", device-bound"
-        return said + (f", {' and '.join(there)}" if alone else "")
+        said = verdicts.words(self.verdicts)
+        return said + (f", {' and '.join(there)}" if alone and said != verdicts.UNTESTED else "")
 
     @property
     def note(self):
         """Returns counts of verdicts, the deciding simulated machines, and Runs that disagree."""
         there, alone = self._judges()
-        said = [verdicts.note(self.verdicts if self.runs else [])]
+        said = [verdicts.note(self.verdicts) if self.runs else ""]
+        if verdicts.OPEN in self.verdicts:
+            said.append(f"needs {verdicts.cores_needed(self.experiment)} cores")
         if there and not alone:
             by = [run for _, verdict, run in self.judged
                   if verdict in verdicts.JUDGED and run.simulated]
@@ -229,16 +232,16 @@ class Entry:
     @property
     def falls(self):
         return [f"{verdict}: {check['says']}" for check, verdict, _ in self.judged
-                if verdict in (verdicts.FAILS, verdicts.SHAPE, verdicts.UNDECIDED)]
+                if verdict in FALLING]
 
     @property
     def why(self):
-        """Returns the reasons of the checks that fail, hold in shape only or are undecided. If the
-        experiment is open, returns its reason, or else how our setting differs from the paper's."""
-        if self.verdict == verdicts.OPEN:
+        """Returns the reasons of the checks that do not agree or are undecided. If all checks need
+        more cores, returns their reason, or else how our setting differs from the paper's."""
+        if self.verdicts and set(self.verdicts) == {verdicts.OPEN}:
             return self.experiment.why or self.experiment.here
         falling = {run.simulated for run in self.runs for _, verdict in run.checks
-                   if verdict in (verdicts.FAILS, verdicts.SHAPE, verdicts.UNDECIDED)}
+                   if verdict in FALLING}
         native = self.experiment.why if False in falling else ""
         there = (self.experiment.simulated.why if self.experiment.simulated and True in falling
                  else "")
@@ -296,18 +299,16 @@ def collect(results, experiments=None):
 
 def summary(entries):
     published = [entry for entry in entries if not entry.experiment.own]
-    of_all = [entry.verdict for entry in published]
     runs = [run for entry in entries for run in entry.runs]
     native = [run for run in runs if not run.simulated]
     there = [run for run in runs if run.simulated]
-    alone = [entry.simulated[0].verdict for entry in published if entry.simulated]
     began = sorted(moment for run in native for moment in run.began())
     return {
         "of": len(published),
         "decided_simulated": sum(any(run and run.simulated and verdict in verdicts.JUDGED
                                      for _, verdict, run in entry.judged) for entry in published),
-        "verdicts": {verdict: of_all.count(verdict) for verdict in verdicts.EVERY},
-        "simulated_verdicts": {verdict: alone.count(verdict) for verdict in verdicts.EVERY},
+        "checks": findings.counts(findings.of_entries(published)),
+        "untested": sum(entry.badge == verdicts.UNTESTED for entry in published),
         "stale": sum(any(run.stale for run in entry.runs) for entry in published),
         "machines": list(dict.fromkeys(run.machine for run in native)),
         "simulated": list(dict.fromkeys(run.machine for run in there)),

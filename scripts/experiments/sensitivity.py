@@ -27,7 +27,7 @@ from experiments.analysis import Measured
 from experiments.definition import text
 from experiments.errors import Refused
 from experiments.runner import PointRefused
-from experiments.verdicts import HOLDS, OPEN
+from experiments.verdicts import AGREEING, OPEN
 
 UNCHANGED = "unchanged"
 LEAST = {"overlap": 1.0}  # with the factor 1, cache misses do not overlap
@@ -166,7 +166,7 @@ def survivals(experiment, folder):
             differ = sum(verdicts[place] != usual for verdicts in of_seeds)
             if differ:
                 otherwise.append(f"{name.replace('-', ' ')} ({differ} of {len(of_seeds)} seeds)")
-        found.append(Survival(check["says"], wanted.count(HOLDS), len(wanted), len(others),
+        found.append(Survival(check["says"], sum(one in AGREEING for one in wanted), len(wanted), len(others),
                               otherwise))
     return found
 

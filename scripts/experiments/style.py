@@ -48,9 +48,8 @@ OTHERS = "other schemes"
 POLICIES = {"sync": ("blue", "o"), "pipelined": ("green", "D"), "async": ("orange", "^")}
 COMPONENTS = {"work": "green", "lock wait": "orange", "log contention": "vermillion",
               "log work": "blue", "flush wait": "purple", "space wait": "sky", "idle": "grey"}
-VERDICTS = {"holds": "#00734f", "holds in part": "#4d6b00", "shape only": "#4d6b00",
-            "does not hold": "#b34700", "undecided": "#8a6100", "open": "#8a6100",
-            "picture": "#666666", "not measured": "#666666"}
+VERDICTS = {"agrees": "#00734f", "direction only": "#8a6100", "disagrees": "#b34700",
+            "by a device's formula": "#005b8c", "not tested": "#666666", "picture": "#666666"}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -56,7 +56,7 @@ def print_lines(columns, values):
 
 
 def print_measured(experiment, found):
-    """Prints the table and the checks. Returns whether no check fails."""
+    """Prints the table and the checks. Returns whether no check disagrees or lacks rows."""
     say(f"\n{experiment.id}: {experiment.title}"
         + (f" ({experiment.source})" if experiment.source else ""))
     print_table(found)
@@ -71,11 +71,11 @@ def print_measured(experiment, found):
     for check, verdict in checks:
         beside = check_values.beside_published(found, check)
         needs = max(experiment.needs_cores, check.get("needs_cores", 1))
-        aside = f": needs {needs} cores" if verdict == verdicts.OPEN else ""
+        aside = f", needs {needs}" if verdict == verdicts.OPEN else ""
         say(f"[{verdict}{aside}] {check['says']}" + (f" ({beside})" if beside else ""))
     if checks:
         say(verdicts.line_of_figure(experiment, checks))
-    return not {verdicts.FAILS, verdicts.MISSING} & {verdict for _, verdict in checks}
+    return not {verdicts.DISAGREES, verdicts.MISSING} & {verdict for _, verdict in checks}
 
 
 def print_checks(experiments):
@@ -83,7 +83,7 @@ def print_checks(experiments):
         say(f"\n{one.id}: {one.title} ({one.source})")
         for check in one.checks or [{}]:
             say(f"  the paper: {check.get('quotes') or 'nothing that a check could test'}")
-            for name in ("says", "holds", "ours", "published", "band", "shape", "because",
-                         "device_bound", "needs_cores"):
+            for name in ("says", "holds", "ours", "published", "derived", "band", "shape",
+                         "because", "device_bound", "cause", "needs_cores"):
                 if name in check:
                     say(f"{name + ':':>12} {check[name]}")

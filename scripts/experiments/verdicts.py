@@ -1,50 +1,70 @@
-"""Computes the verdict on one check, and the verdict on a figure from its checks.
+"""Computes the verdict on one check, and counts the verdicts on the checks of a result.
 
-A check is an expression, or compares our number with the published number. A comparison holds if
-our number is between half and twice the published number, unless the file gives another range. If a
-check holds in its direction but not in its size, the verdict is `shape only`.
+A check is a sentence, or compares our number with the published number. A number agrees if it is
+between half and twice the published number, unless the file gives another range. It has the
+direction only if it is within FARTHEST times, and the file's `shape` holds. A number without
+`shape` has no direction: it agrees or disagrees. A sentence has the direction only if it does not
+hold, and its `shape` does. A check that agrees because of a device's formula has a verdict of its
+own, because such an agreement says nothing about a log.
 """
 
 import math
 
-HOLDS, SHAPE, PART, FAILS = "holds", "shape only", "holds in part", "does not hold"
-UNDECIDED, OPEN, MISSING, PICTURE = "undecided", "open", "not measured", "picture"
-EVERY = (HOLDS, PART, SHAPE, FAILS, UNDECIDED, OPEN, PICTURE, MISSING)  # in the order on pages
-JUDGED = (HOLDS, SHAPE, FAILS)
+AGREES, DIRECTION, DISAGREES = "agrees", "direction only", "disagrees"
+UNTESTED, DEVICE = "not tested", "by a device's formula"
+OPEN = f"{UNTESTED}: too few cores"
+UNDECIDED = f"{UNTESTED}: the rounds disagree"
+MISSING = f"{UNTESTED}: no steady rows"
+PICTURE = "picture"  # of a result without checks
+OWN = (AGREES, DIRECTION, DISAGREES)  # what the log, and not a device's formula, decides
+JUDGED = (*OWN, DEVICE)
+AGREEING = (AGREES, DEVICE)
+EVERY = (*OWN, UNTESTED, DEVICE)  # in the order on pages
+FARTHEST = 5
 UNLIKELY = 0.05
-SAID = {HOLDS: ("holds", "hold"), PART: ("holds in part", "hold in part"),
-        SHAPE: ("holds in shape only", "hold in shape only"),
-        FAILS: ("does not hold", "do not hold"), UNDECIDED: ("is undecided", "are undecided"),
-        OPEN: ("is open", "are open"),
-        PICTURE: ("is a picture without a check", "are pictures without a check"),
-        MISSING: ("was not measured", "were not measured")}
+SAID = {AGREES: ("agrees", "agree"), DISAGREES: ("disagrees", "disagree")}
 
 
-def counted(number, verdict):
-    """Returns a number of verdicts with their verb, as "2 hold in part"."""
-    return f"{number} {SAID[verdict][number != 1]}"
+def word_of(verdict):
+    """Returns a verdict on a check without its reason."""
+    return verdict.partition(":")[0]
+
+
+def reason_of(verdict):
+    """Returns why a check is not tested, or ""."""
+    return verdict.partition(": ")[2]
+
+
+def counted(number, word):
+    """Returns a number of verdicts with their verb, as "2 agree"."""
+    return f"{number} {SAID.get(word, (word, word))[number != 1]}"
 
 
 def band_of(check):
-    """Returns the smallest and the largest number of ours for which the check holds."""
+    """Returns the smallest and the largest number of ours for which the check agrees."""
     ends = check.get("band", (check["published"] / 2, check["published"] * 2))
     return min(ends), max(ends)
 
 
+def _near(check, ours):
+    """Returns whether our number has the published sign, and is within FARTHEST times of it."""
+    ends = (*band_of(check), check["published"] / FARTHEST, check["published"] * FARTHEST)
+    return min(ends) <= ours <= max(ends)
+
+
 def of_numbers(evaluate, check):
-    """Returns HOLDS, SHAPE or FAILS. `evaluate` evaluates an expression with given names."""
-    ours = None
+    """Returns a verdict of JUDGED. `evaluate` evaluates an expression with given names."""
+    ours, near = None, True
     if "ours" in check:
         ours = evaluate(check["ours"])
         low, high = band_of(check)
-        size = low <= ours <= high
+        agrees, near = low <= ours <= high, _near(check, ours)
     else:
-        size = bool(evaluate(check["holds"]))
-    if "shape" not in check:
-        return HOLDS if size else FAILS
-    if not evaluate(check["shape"], ours=ours):
-        return FAILS
-    return HOLDS if size else SHAPE
+        agrees = bool(evaluate(check["holds"]))
+    direction = "shape" in check and evaluate(check["shape"], ours=ours)
+    if agrees and (direction or "shape" not in check):
+        return DEVICE if "device_bound" in check else AGREES
+    return DIRECTION if direction and near else DISAGREES
 
 
 def _at_most(some, of):
@@ -58,37 +78,34 @@ def of_rounds(verdict, rounds):
     return UNDECIDED if differ and _at_most(differ, len(rounds)) > UNLIKELY else verdict
 
 
-def of_figure(verdicts):
-    if not verdicts:
-        return PICTURE
-    counts = {verdict: verdicts.count(verdict) for verdict in EVERY}
-    passed = counts[HOLDS] + counts[SHAPE]
-    if passed == len(verdicts):
-        return SHAPE if counts[SHAPE] else HOLDS
-    if counts[HOLDS]:
-        return PART
-    for verdict in (FAILS, SHAPE, UNDECIDED, OPEN):
-        if counts[verdict]:
-            return verdict
-    return MISSING
-
-
-def note(verdicts):
-    """Returns the number of each verdict, as "2 of 4 hold, 1 is open"; "" if all are the same."""
-    if len(set(verdicts)) < 2:
-        return ""
-    said = [counted(verdicts.count(verdict), verdict) for verdict in EVERY if verdict in verdicts]
-    first, rest = said[0].split(" ", 1)
-    return ", ".join([f"{first} of {len(verdicts)} checks {rest}", *said[1:]])
+def tested(found):
+    """Returns whether at least half of a result's checks are judged."""
+    return bool(found) and 2 * sum(one in JUDGED for one in found) >= len(found)
 
 
 def badge(found):
-    """Returns the verdict that colours the figure. PART is green if two thirds of checks pass."""
-    verdict = of_figure(found)
-    if verdict not in (PART, SHAPE):
-        return verdict
-    passed = sum(one in (HOLDS, SHAPE) for one in found) / len(found)
-    return PART if passed >= 2 / 3 else UNDECIDED if passed >= 1 / 3 else FAILS
+    """Returns the word that colours a result: AGREES if two thirds of the checks agree that a
+    device's formula does not decide, DIRECTION if a third does."""
+    if not tested(found):
+        return UNTESTED if found else PICTURE
+    own = [one for one in found if one in OWN]
+    share = own.count(AGREES) / len(own) if own else 0
+    return (DEVICE if not own else AGREES if share >= 2 / 3 else
+            DIRECTION if share >= 1 / 3 else DISAGREES)
+
+
+def words(found):
+    """Returns how many checks agree, as "2 of 4 agree", or the badge if no count says more."""
+    agree, colour = found.count(AGREES), badge(found)
+    return (colour if colour in (UNTESTED, PICTURE) else counted(len(found), DEVICE)
+            if set(found) == {DEVICE} else f"{agree} of {len(found)} {SAID[AGREES][agree != 1]}")
+
+
+def note(found):
+    """Returns the counts that words() does not say, as "1 direction only, 2 disagree"."""
+    of_words = [word_of(one) for one in found]
+    left = EVERY if not tested(found) else [] if set(found) == {DEVICE} else EVERY[1:]
+    return ", ".join(counted(of_words.count(word), word) for word in left if word in of_words)
 
 
 def cores_needed(experiment):
@@ -97,18 +114,12 @@ def cores_needed(experiment):
 
 
 def words_of_figure(experiment, checks):
-    """Returns the verdict in words, a note on differing checks, and the badge's verdict."""
+    """Returns how many checks agree, a note on the others, and the word that colours the result."""
     found = [verdict for _, verdict in checks]
-    if not found and experiment.own:
-        return "", "", PICTURE
-    verdict, said = of_figure(found), note(found)
-    needs = f": needs {cores_needed(experiment)} cores"
-    return verdict + (needs if verdict == OPEN else ""), said + (
-        needs if said and OPEN in found else ""), badge(found)
+    needs = f", needs {cores_needed(experiment)} cores" if OPEN in found else ""
+    return ("" if not found and experiment.own else words(found), note(found) + needs, badge(found))
 
 
 def line_of_figure(experiment, checks):
-    words, said, _ = words_of_figure(experiment, checks)
-    count = len(checks)
-    all_of_them = f"all {count} checks" if count > 1 else "its one check"
-    return f"{experiment.id}: {words}: {said or all_of_them}" if checks else ""
+    said, more, _ = words_of_figure(experiment, checks)
+    return ": ".join(part for part in (experiment.id, said, more) if part) if checks else ""

@@ -8,7 +8,7 @@ from fixtures import experiment, row
 from experiments import doubts, report, text_tables
 from experiments.analysis import MARGIN, Measured
 from experiments.errors import Refused
-from experiments.verdicts import FAILS, HOLDS, MISSING, OPEN, PART, of_figure
+from experiments.verdicts import AGREES, DISAGREES, MISSING, OPEN, words
 
 
 LOGS = [{"axes": {"log": ["centr", "eleda"]}}]
@@ -30,7 +30,7 @@ def check(holds, **fields):
 
 
 def verdict(found):
-    return of_figure([of_check for _, of_check in found.checks()])
+    return words([of_check for _, of_check in found.checks()])
 
 
 class MeasuredRows(unittest.TestCase):
@@ -71,8 +71,8 @@ class MeasuredRows(unittest.TestCase):
 
         why = "p99 above"
         for machine in ("simulated this, 2 cores, 1 socket, model 7, seed 1", "Xeon, 2 cores"):
-            self.assertEqual(judged(machine, "", "").checks()[0][1], HOLDS)
-            self.assertEqual(judged(machine, why, "").checks()[0][1], HOLDS, "one round is left")
+            self.assertEqual(judged(machine, "", "").checks()[0][1], AGREES)
+            self.assertEqual(judged(machine, why, "").checks()[0][1], AGREES, "one round is left")
             self.assertEqual(judged(machine, why, why).checks()[0][1], MISSING)
             self.assertEqual(judged(machine, why, why).value("tps", log="centr"), 10, "tables have it")
 
@@ -90,22 +90,22 @@ class MeasuredRows(unittest.TestCase):
         found = measured(check=[check("ratio('tps', {'log': 'eleda'}, {'log': 'centr'}, threads=2) > 2"),
                                 check("all(v > 25 for v in values('tps', log='eleda'))"),
                                 check("value('tps', log='eleda', threads=1) > 100")])
-        self.assertEqual([verdict for _, verdict in found.checks()], [HOLDS, HOLDS, FAILS])
-        self.assertEqual(verdict(found), PART)
+        self.assertEqual([verdict for _, verdict in found.checks()], [AGREES, AGREES, DISAGREES])
+        self.assertEqual(verdict(found), "2 of 3 agree")
 
     def test_a_check_is_open_on_fewer_cores_than_it_needs(self):
         found = measured(check=[check("False", needs_cores=4), check("True")])
-        self.assertEqual([verdict for _, verdict in found.checks()], [OPEN, HOLDS])
-        self.assertEqual(verdict(found), PART)
+        self.assertEqual([verdict for _, verdict in found.checks()], [OPEN, AGREES])
+        self.assertEqual(verdict(found), "1 of 2 agrees")
         found.origin["machine"] = "a CPU, 4 cores"
-        self.assertEqual([verdict for _, verdict in found.checks()], [FAILS, HOLDS])
-        self.assertEqual(verdict(measured(needs_cores=3, check=[check("False")])), OPEN)
+        self.assertEqual([verdict for _, verdict in found.checks()], [DISAGREES, AGREES])
+        self.assertEqual(measured(needs_cores=3, check=[check("False")]).checks()[0][1], OPEN)
 
     def test_what_has_no_rows_is_not_measured(self):
         rows = [row(1, 10, log="centr", threads=1)]
         found = measured(rows, check=[check("value('tps', log='eleda', threads=1) > 0")],
                          number={"what": "x", "ours": "value('tps', log='eleda', threads=1)"})
-        self.assertEqual(verdict(found), MISSING)
+        self.assertEqual(found.checks()[0][1], MISSING)
         self.assertIsNone(found.number())
 
     def test_a_mistake_in_an_expression_is_refused_with_the_file_s_name(self):
@@ -117,7 +117,7 @@ class MeasuredRows(unittest.TestCase):
     def test_rising_allows_a_little_noise(self):
         found = measured(check=[check("rising([100, 96, 120])"), check("rising([100, 90, 120])"),
                                 check("falling([100, 104, 80])"), check("falling([100, 110])")])
-        self.assertEqual([verdict for _, verdict in found.checks()], [HOLDS, FAILS, HOLDS, FAILS])
+        self.assertEqual([verdict for _, verdict in found.checks()], [AGREES, DISAGREES, AGREES, DISAGREES])
 
     def test_the_table_has_medians_and_ratios_each_with_its_interval(self):
         found = measured(table={"columns": ["tps"], "ratios": {

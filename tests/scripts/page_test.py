@@ -111,7 +111,7 @@ class Page(InADirectory):
         found = {}
         for address, ids in (("#log=poplar", ["P5", "P8", "E9", "T1"]),
                              ("#machine=simulated+xeon", ["P5"]),
-                             ("#verdict=does+not+hold", ["E9"]), ("#verdict=not+measured", ["P6"]),
+                             ("#verdict=disagrees", ["E9"]), ("#verdict=not+tested", ["P8", "P6"]),
                              ("#workload=tpcc&find=devices", ["P5"]), ("#p8", None)):
             with self.subTest(address):
                 found[address] = self.document(address)

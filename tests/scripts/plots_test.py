@@ -304,7 +304,7 @@ class Frame(unittest.TestCase):
         plot = {"y": ["tps", "p50", "p99"], "low_high": ["p50", "p99"]}
         self.assertEqual(curves.columns_of(plot), ["tps", "p50"])
 
-    def test_a_judged_claim_says_which_of_its_checks_are_open(self):
+    def test_a_judged_claim_says_that_a_check_needs_more_cores(self):
         one = synthetic.experiment(synthetic.LINES)
         self.assertEqual(verdicts.words_of_figure(one, synthetic.measured(one).checks())[:2],
-                         ("holds in part", "1 of 2 checks holds, 1 is open: needs 64 cores"))
+                         ("1 of 2 agrees", "1 not tested, needs 64 cores"))

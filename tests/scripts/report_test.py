@@ -32,12 +32,12 @@ class Written(InADirectory):
     def test_our_number_and_the_verdict_come_from_the_rows(self):
         self.put(self.lines)
         text = self.markdown(self.lines)
-        self.assertIn("| 2.25x |  | 2x | **holds in part**; 1 of 2 checks holds, 1 is open |", text)
+        self.assertIn("| 2.25x |  | 2x | **1 of 2 agrees**; 1 not tested; needs 64 cores |", text)
         self.put(self.lines, tps="1000")
         text = self.markdown(self.lines)
-        self.assertIn("| 1x |  | 2x | **does not hold**; 1 of 2 checks does not hold, 1 is open |", text)
+        self.assertIn("| 1x |  | 2x | **0 of 2 agree**; 1 disagrees, 1 not tested; needs 64 cores |", text)
 
-    def test_the_summary_counts_every_published_result_once(self):
+    def test_the_summary_counts_every_check_of_a_published_result_once(self):
         self.put(self.lines)
         stacked = synthetic.experiment(synthetic.STACKED)
         self.put(stacked)
@@ -45,10 +45,12 @@ class Written(InADirectory):
         self.put(own)
         _, total = synthetic.collected(self.directory, self.lines, stacked, own)
         self.assertEqual(total["of"], 2)
-        self.assertEqual({name: number for name, number in total["verdicts"].items() if number},
-                         {"holds in part": 1, "open": 1})
-        self.assertIn("Of 2 published results, 1 holds in part, 1 is open.",
-                      report.summary_lines(total)[0])
+        self.assertEqual({name: number for name, number in total["checks"].items() if number},
+                         {"agrees": 1, "not tested": 2, "native": 1})
+        self.assertEqual(report.summary_lines(total)[:2], [
+            "Checks of 2 published results: 1 agrees, 2 not tested.",
+            "Native rows judge 1 of these; a simulated machine alone judges 0. 1 result is not tested: "
+            "fewer than half of the checks are judged."])
 
     def test_what_differs_from_a_paper_and_starving_threads_are_said(self):
         self.put(self.lines, log="nvmd", log_differs="it has two streams",
@@ -120,15 +122,15 @@ class Written(InADirectory):
         begin = text.index(f"## {report.WHY}")
         self.assertIn("Two cores run no eight threads.", text[begin:text.index("## All results")])
         self.assertEqual(text.count("Two cores run no eight threads."), 1)
-        self.assertIn("- Why: [What does not hold in full, and why](#what-does-not-hold-in-full-and-why)", text)
+        self.assertIn("- Why: [What does not agree in full, and why](#what-does-not-agree-in-full-and-why)", text)
 
     def test_simulated_rows_are_a_run_of_their_own(self):
         self.put(self.lines)
         self.put(self.lines, "quick-xeon", machine=SIMULATED, tps="1000")
         entry = self.entry(self.lines)
         self.assertEqual([run.simulated for run in entry.runs], [False, True])
-        self.assertEqual([run.verdict for run in entry.runs], ["holds in part", "holds in part"])
-        self.assertEqual(entry.runs[1].checks[0][1], "does not hold")
+        self.assertEqual([run.words[0] for run in entry.runs], ["1 of 2 agrees", "1 of 2 agrees"])
+        self.assertEqual(entry.runs[1].checks[0][1], "disagrees")
         text = self.markdown(self.lines)
         self.assertIn(f"are of {SIMULATED}", text)
         self.assertIn("never mixed", text)
@@ -138,29 +140,29 @@ class Written(InADirectory):
         self.put(one)
         self.put(one, "quick-xeon", machine=SIMULATED)
         entry = self.entry(one)
-        self.assertEqual((entry.verdict, entry.words, entry.note),
-                         ("holds", "holds, simulated xeon", ""))
+        self.assertEqual((entry.badge, entry.words, entry.note),
+                         ("agrees", "1 of 1 agrees, simulated xeon", ""))
         text = self.markdown(one)
         self.assertIn("A simulated machine judges checks of 1 of them", text)
 
-    def test_simulated_rounds_that_disagree_are_undecided_and_not_open(self):
+    def test_simulated_rounds_that_disagree_do_not_lack_cores(self):
         one = synthetic.experiment(synthetic.STACKED)
         self.put(one)
-        self.assertEqual(self.entry(one).verdict, "open")
+        self.assertEqual(self.entry(one).verdicts, ["not tested: too few cores"])
         path = self.directory / one.id.lower() / "quick-xeon.csv"
         rows = synthetic.rows(one, machine=SIMULATED)
         for row in rows:
             if row["round"] == "1":
                 row["time_log_contention_pct"] = "50"
         store.write_rows(path, rows)
-        self.assertEqual(self.entry(one).words, "undecided")
+        self.assertEqual(self.entry(one).verdicts, ["not tested: the rounds disagree"])
 
     def test_a_claim_that_is_decided_here_has_the_simulated_verdict_beside_it(self):
         self.put(self.lines)
         self.put(self.lines, "quick-xeon", machine=SIMULATED, tps="1000")
         entry = self.entry(self.lines)
         self.assertEqual((entry.words, entry.note), (
-            "holds", "1 judged by simulated xeon; simulated xeon 1 of them comes out otherwise"))
+            "2 of 2 agree", "1 judged by simulated xeon; simulated xeon 1 of them comes out otherwise"))
 
     def test_native_simulated_and_published_numbers_stand_side_by_side(self):
         one = synthetic.experiment(synthetic.LINES)
@@ -189,7 +191,7 @@ why = "There it is otherwise."
         self.put(self.lines, "quick-xeon-2", machine=SIMULATED + ", seed 3")
         entry = self.entry(self.lines)
         self.assertEqual((entry.words, entry.runs[0].machine),
-                         ("holds, simulated xeon-2", SIMULATED))
+                         ("2 of 2 agree, simulated xeon-2", SIMULATED))
         self.assertIn("run P5 --quick --machine=xeon-2 --fresh", self.markdown(self.lines))
         self.assertEqual(report.cell("a|b"), "a\\|b")
 
@@ -205,7 +207,7 @@ why = "There it is otherwise."
         one = synthetic.experiment(synthetic.STACKED + '\n[simulated]\nmachine = "xeon"\n')
         for name in ("quick-abacus", "quick-xeon"):
             self.put(one, name, machine=SIMULATED)
-        self.assertEqual(self.entry(one).words, "holds, simulated xeon")
+        self.assertEqual(self.entry(one).words, "1 of 1 agrees, simulated xeon")
 
     def test_the_full_size_hides_the_quick_one(self):
         self.put(self.lines)
@@ -238,18 +240,6 @@ why = "There it is otherwise."
 
 
 class Command(InADirectory):
-    def test_the_verdicts_are_those_of_the_rows_and_the_readme_has_their_counts(self):
-        entries = report_data.collect(ROOT / "results")
-        total = report_data.summary(entries)
-        page = (ROOT / "results" / "VERDICTS.md").read_text(encoding="utf-8")
-        self.assertEqual(page, report.verdicts_page(entries, total),
-                         "scripts/figures.py verdicts writes it anew")
-        self.assertEqual(page.count("](../config/figures/"), total["of"])
-        readme = (ROOT / "README.md").read_text(encoding="utf-8")
-        counts = {verdict: number for verdict, number in total["verdicts"].items() if number}
-        self.assertIn(f"| {' | '.join(counts)} |\n{len(counts) * '|---'}|\n"
-                      f"| {' | '.join(map(str, counts.values()))} |\n", readme)
-
     def test_the_references_have_the_list_of_published_results(self):
         page = (ROOT / "docs" / "REFERENCES.md").read_text(encoding="utf-8")
         made = self.run_figures("list", "--markdown").stdout

@@ -13,7 +13,7 @@ from experiments import round_loop, sim_runner, store
 from experiments.analysis import Measured
 from experiments.errors import Refused
 from experiments.runner import PointRefused
-from experiments.verdicts import FAILS, HOLDS, OPEN
+from experiments.verdicts import AGREES, DISAGREES, OPEN
 
 FAKE = pathlib.Path(__file__).resolve().parent / "fake_simulator.py"
 PROFILE = """
@@ -198,7 +198,7 @@ class Form(InADirectory):
                   "needs_cores": 64}]
         here = [row(1, 10, log="eleda", threads=1)]
         there = [{**here[0], **of_machine()}]
-        for rows, wanted in ((here, OPEN), (there, HOLDS), ([{**there[0], "tps": "1"}], FAILS)):
+        for rows, wanted in ((here, OPEN), (there, AGREES), ([{**there[0], "tps": "1"}], DISAGREES)):
             [(_, verdict)] = Measured(experiment(check=check), rows).checks()
             self.assertEqual(verdict, wanted)
 
@@ -247,7 +247,7 @@ class OnTheCommandLine(WithAMachine):
         rows = store.Store(self.directory / "a9a" / "quick-niagara2.csv").rows
         self.assertEqual(len(rows), 2 * 5 * 7)
         self.assertTrue(rows[0]["machine"].startswith("simulated niagara2, 64 cores"))
-        self.assertIn("[does not hold] with 64 threads D is slower than C\n", said)
+        self.assertIn("[disagrees] with 64 threads D is slower than C\n", said)
         self.assertTrue((self.directory / "a9a" / "quick-niagara2.png").exists())
         self.assertEqual(list((self.directory / "logs").iterdir()), [])
         checked = self.run_figures("check", "A9a", f"--machine={self.machine}",
@@ -255,8 +255,8 @@ class OnTheCommandLine(WithAMachine):
         self.assertEqual(checked.returncode, 1)
         self.assertIn("the baseline is saturated", checked.stdout)
         self.run_figures("report", f"--results={self.directory}")
-        self.assertIn("holds in part, simulated niagara2",
-                      (self.directory / "report" / "REPORT.md").read_text(encoding="utf-8"))
+        self.assertRegex((self.directory / "report" / "REPORT.md").read_text(encoding="utf-8"),
+                         r"\*\*\d of 13 agree, simulated niagara2\*\*")
 
     def test_a_sensitivity_run_stands_in_the_report(self):
         said = self.figures("sensitivity", f"--logjam={FAKE}", "--seeds=1",

@@ -1,4 +1,4 @@
-"""Tests verdicts on checks and figures, and that every check of published results can fail."""
+"""Tests verdicts on checks, their counts, and that every check of published results can fail."""
 
 import copy
 import random
@@ -9,7 +9,8 @@ from fixtures import ROOT, experiment, printed, row
 from experiments import check_values, definition, report_data, text_tables, verdicts
 from experiments.analysis import Measured
 from experiments.errors import Refused
-from experiments.verdicts import (FAILS, HOLDS, MISSING, OPEN, PART, PICTURE, SHAPE, UNDECIDED)
+from experiments.verdicts import (AGREEING, AGREES, DEVICE, DIRECTION, DISAGREES, MISSING, OPEN,
+                                  PICTURE, UNDECIDED, UNTESTED)
 
 GRID = [{"axes": {"log": ["centr", "eleda"]}}]
 GAIN = "ratio('tps', {'log': 'eleda'}, {'log': 'centr'})"
@@ -28,44 +29,50 @@ def judged(check, *of_rounds):
 
 
 class OneCheck(unittest.TestCase):
-    def test_a_number_holds_from_half_to_twice_the_published_one(self):
-        check = {"ours": GAIN, "published": 3}
-        self.assertEqual([judged(check, gain) for gain in (1.4, 1.5, 3, 6, 6.1)],
-                         [FAILS, HOLDS, HOLDS, HOLDS, FAILS])
+    def test_a_number_is_judged_by_its_distance_and_its_direction(self):
+        up = {"shape": "ours > 1"}
+        own = {"band": [2.9, 3.1], "because": "it is exact"}
+        for fields, gains_and_verdicts in (
+                ({}, {1.4: DISAGREES, 1.5: AGREES, 3: AGREES, 6: AGREES, 6.1: DISAGREES}),
+                (up, {0.5: DISAGREES, 0.9: DISAGREES, 1.2: DIRECTION, 2: AGREES, 6: AGREES,
+                      6.1: DIRECTION, 15: DIRECTION, 15.1: DISAGREES, 900: DISAGREES}),
+                ({"published": 9, **up}, {1.7: DISAGREES, 1.8: DIRECTION, 45: DIRECTION}),
+                ({"published": 1.2, **up}, {0.8: DISAGREES}),
+                ({"shape": "ours > 0"}, {0.5: DISAGREES, 0.6: DIRECTION}),
+                (own, {2.8: DISAGREES, 3: AGREES, 3.2: DISAGREES}),
+                ({**own, **up}, {2.8: DIRECTION, 3: AGREES, 15.1: DISAGREES}),
+                ({"band": [1, 40], "because": "a range", **up}, {30: AGREES, 41: DISAGREES}),
+                ({"device_bound": "twice", **up}, {3: DEVICE, 9: DIRECTION, 0.9: DISAGREES})):
+            for gain, wanted in gains_and_verdicts.items():
+                with self.subTest(fields=fields, gain=gain):
+                    self.assertEqual(judged({"ours": GAIN, "published": 3, **fields}, gain), wanted)
 
-    def test_a_file_may_give_a_band_and_says_why(self):
-        check = {"ours": GAIN, "published": 3, "band": [2.9, 3.1], "because": "it is exact"}
-        self.assertEqual([judged(check, gain) for gain in (2.8, 3, 3.2)], [FAILS, HOLDS, FAILS])
-        with self.assertRaisesRegex(Refused, "does not say, in because"):
-            judged({"ours": GAIN, "published": 3, "band": [2.9, 3.1]}, 3)
-
-    def test_a_direction_without_the_size_is_shape_only(self):
-        check = {"ours": GAIN, "published": 3, "shape": "ours > 1"}
-        self.assertEqual([judged(check, gain) for gain in (0.9, 1.2, 2, 40)],
-                         [FAILS, SHAPE, HOLDS, SHAPE])
-        check = {"holds": f"{GAIN} > 2", "shape": f"{GAIN} > 1"}
-        self.assertEqual([judged(check, gain) for gain in (0.9, 1.2, 3)], [FAILS, SHAPE, HOLDS])
-
-    def test_the_size_does_not_count_where_the_direction_is_wrong(self):
-        check = {"ours": GAIN, "published": 1.2, "shape": "ours > 1"}
-        self.assertEqual(judged(check, 0.8), FAILS)
+    def test_a_sentence_is_judged_by_its_words_and_its_direction(self):
+        holds = {"holds": f"{GAIN} > 2"}
+        for fields, gains_and_verdicts in (
+                (holds, {0.9: DISAGREES, 1.2: DISAGREES, 3: AGREES}),
+                ({**holds, "shape": f"{GAIN} > 1"}, {0.9: DISAGREES, 1.2: DIRECTION, 3: AGREES}),
+                ({**holds, "device_bound": "twice"}, {1.2: DISAGREES, 3: DEVICE})):
+            for gain, wanted in gains_and_verdicts.items():
+                with self.subTest(fields=fields, gain=gain):
+                    self.assertEqual(judged(fields, gain), wanted)
 
     def test_rounds_on_both_sides_are_undecided_until_few_differ(self):
-        check = {"holds": f"{GAIN} > 2"}
-        self.assertEqual(judged(check, 3, 3, 3), HOLDS)
-        self.assertEqual(judged(check, 3, 1, 3), UNDECIDED)
-        self.assertEqual(judged(check, 1, 1, 3), UNDECIDED)
-        self.assertEqual(judged(check, *[3] * 6, 1), UNDECIDED)
-        self.assertEqual(judged(check, *[3] * 7, 1), HOLDS)
-        self.assertEqual(judged(check, *[1] * 7, 3), FAILS)
+        for of_rounds, wanted in (((3, 3, 3), AGREES), ((3, 1, 3), UNDECIDED), ((1, 1, 3), UNDECIDED),
+                                  ((*[3] * 6, 1), UNDECIDED), ((*[3] * 7, 1), AGREES),
+                                  ((*[1] * 7, 3), DISAGREES)):
+            with self.subTest(of_rounds=of_rounds):
+                self.assertEqual(judged({"holds": f"{GAIN} > 2"}, *of_rounds), wanted)
 
     def test_our_number_stands_beside_the_published_one(self):
         one = experiment(grid=GRID)
-        found = lambda *of_rounds: check_values.beside_published(
-            Measured(one, gains(*of_rounds)), {"ours": GAIN, "published": 3})
-        self.assertEqual(found(4), "ours 4, published 3; it holds from 1.5 to 6")
-        self.assertEqual(found(12), "ours 12, published 3 (4 times more); it holds from 1.5 to 6")
-        self.assertEqual(found(1), "ours 1, published 3 (3 times less); it holds from 1.5 to 6")
+        for gain, more, wanted in (
+                (4, {}, "ours 4, published 3; it agrees from 1.5 to 6"),
+                (12, {}, "ours 12, published 3 (4 times more); it agrees from 1.5 to 6"),
+                (1, {}, "ours 1, published 3 (3 times less); it agrees from 1.5 to 6"),
+                (4, {"derived": "6 / 2"}, "ours 4, published 3 (derived: 6 / 2); it agrees from 1.5 to 6")):
+            check = {"ours": GAIN, "published": 3, **more}
+            self.assertEqual(check_values.beside_published(Measured(one, gains(gain)), check), wanted)
 
     def test_mistakes_in_a_check_are_refused(self):
         for fields, said in (({"says": "so"}, "needs either holds or ours"),
@@ -73,6 +80,10 @@ class OneCheck(unittest.TestCase):
                               "needs either holds or ours"),
                              ({"says": "so", "ours": "1"}, "do not go together"),
                              ({"says": "so", "holds": "True", "band": [1, 2]}, "not two numbers"),
+                             ({"says": "so", "ours": "1", "published": 1, "band": [1, 2]},
+                              "does not say, in because"),
+                             ({"says": "so", "holds": "True", "derived": "so"}, "nothing published"),
+                             ({"says": "so", "holds": "True", "cause": "luck"}, "the cause luck"),
                              ({"holds": "True"}, "does not say what it computes"),
                              ({"says": "so", "holds": "True", "hodls": ""}, "unknown fields: hodls")):
             with self.subTest(fields=fields), self.assertRaisesRegex(Refused, said):
@@ -81,37 +92,32 @@ class OneCheck(unittest.TestCase):
             experiment(cause="luck")
 
 
-class Figure(unittest.TestCase):
-    def test_the_verdict_is_that_of_all_checks(self):
-        for found, wanted in (([HOLDS, HOLDS], HOLDS), ([], PICTURE), ([OPEN, MISSING], OPEN),
-                              ([HOLDS, SHAPE], SHAPE), ([SHAPE], SHAPE), ([MISSING], MISSING),
-                              ([HOLDS, FAILS], PART), ([HOLDS, OPEN], PART), ([HOLDS, MISSING], PART),
-                              ([HOLDS, UNDECIDED], PART), ([FAILS, OPEN], FAILS),
-                              ([SHAPE, FAILS], FAILS), ([SHAPE, OPEN], SHAPE),
-                              ([UNDECIDED, OPEN], UNDECIDED)):
+class Result(unittest.TestCase):
+    def test_a_result_has_the_counts_of_its_checks(self):
+        for found, words, note, badge in (
+                ([], PICTURE, "", PICTURE),
+                ([AGREES, AGREES], "2 of 2 agree", "", AGREES),
+                ([AGREES, AGREES, DISAGREES], "2 of 3 agree", "1 disagrees", AGREES),
+                ([AGREES, DIRECTION], "1 of 2 agrees", "1 direction only", DIRECTION),
+                ([DIRECTION, DIRECTION], "0 of 2 agree", "2 direction only", DISAGREES),
+                ([AGREES, *[DISAGREES] * 7], "1 of 8 agrees", "7 disagree", DISAGREES),
+                ([DEVICE, DEVICE], "2 by a device's formula", "", DEVICE),
+                ([DEVICE, DISAGREES], "0 of 2 agree", "1 disagrees, 1 by a device's formula",
+                 DISAGREES),
+                ([DEVICE, AGREES], "1 of 2 agrees", "1 by a device's formula", AGREES),
+                ([DEVICE, OPEN], "0 of 2 agree", "1 not tested, 1 by a device's formula", DEVICE),
+                ([AGREES, OPEN], "1 of 2 agrees", "1 not tested", AGREES),
+                ([AGREES, OPEN, UNDECIDED], UNTESTED, "1 agrees, 2 not tested", UNTESTED),
+                ([MISSING], UNTESTED, "1 not tested", UNTESTED)):
             with self.subTest(found=found):
-                self.assertEqual(verdicts.of_figure(found), wanted)
+                self.assertEqual((verdicts.words(found), verdicts.note(found), verdicts.badge(found)),
+                                 (words, note, badge))
 
-    def test_a_note_counts_the_checks_of_each_verdict(self):
-        self.assertEqual(verdicts.note([HOLDS, HOLDS]), "")
-        self.assertEqual(verdicts.note([OPEN, HOLDS, FAILS, HOLDS]),
-                         "2 of 4 checks hold, 1 does not hold, 1 is open")
-
-
-    def test_a_badge_is_green_only_if_two_thirds_of_the_checks_passed(self):
-        for found, wanted in (([HOLDS, HOLDS], HOLDS), ([HOLDS, HOLDS, FAILS], PART),
-                              ([HOLDS, FAILS], UNDECIDED), ([HOLDS, *[FAILS] * 3], FAILS),
-                              ([HOLDS, FAILS, *[UNDECIDED] * 2, *[OPEN] * 4], FAILS),
-                              ([SHAPE, SHAPE], PART), ([SHAPE, OPEN, OPEN, OPEN], FAILS),
-                              ([OPEN], OPEN), ([], PICTURE)):
-            with self.subTest(found=found):
-                self.assertEqual(verdicts.badge(found), wanted)
-
-    def test_the_verdict_of_a_figure_is_said_in_a_line(self):
+    def test_the_verdict_of_a_result_is_said_in_a_line(self):
         one = experiment(needs_cores=4)
-        for found, wanted in (([HOLDS, FAILS], "T1: holds in part: 1 of 2 checks holds, 1 does not hold"),
-                              ([HOLDS, HOLDS], "T1: holds: all 2 checks"), ([], ""),
-                              ([OPEN], "T1: open: needs 4 cores: its one check")):
+        for found, wanted in (([AGREES, DISAGREES], "T1: 1 of 2 agrees: 1 disagrees"),
+                              ([AGREES, AGREES], "T1: 2 of 2 agree"), ([], ""),
+                              ([OPEN], "T1: not tested: 1 not tested, needs 4 cores")):
             self.assertEqual(verdicts.line_of_figure(one, [({}, of) for of in found]), wanted)
 
     def test_a_verdict_on_a_check_is_not_read_as_a_word_of_the_check(self):
@@ -119,12 +125,12 @@ class Figure(unittest.TestCase):
                                            {"says": "closed loop: so", "holds": "True"}])
         said = printed(text_tables.print_measured, one, Measured(one, gains(2)))
         self.assertEqual(said.splitlines()[-3:], [
-            "[open: needs 9 cores] open loop: so", "[holds] closed loop: so",
-            "T1: holds in part: 1 of 2 checks holds, 1 is open: needs 9 cores"])
+            "[not tested: too few cores, needs 9] open loop: so", "[agrees] closed loop: so",
+            "T1: 1 of 2 agrees: 1 not tested, needs 9 cores"])
 
 
 class Drawn(Measured):
-    """Random values for an experiment, to test checks that hold for no committed rows."""
+    """Random values for an experiment, to test checks that agree for no committed rows."""
 
     def __init__(self, experiment, seed):
         points = [*experiment.points("full"), *(experiment.points("full", simulated=True)
@@ -145,7 +151,7 @@ class EveryCheck(unittest.TestCase):
     """A check is useless if no rows can make it fail."""
 
     def fails_with(self, measured, check):
-        """Returns whether a check that holds can fail. Tries changes of one value that the check
+        """Returns whether a check that agrees can fail. Tries changes of one value that the check
         reads, of all values of a column, and of a column's values at one value of an axis."""
         asked = []
         column = measured.column
@@ -157,14 +163,14 @@ class EveryCheck(unittest.TestCase):
             return found
 
         measured.column = noted
-        self.assertEqual(measured.verdict_of(check), HOLDS)
+        self.assertIn(measured.verdict_of(check), AGREEING)
         measured.column = column
         asked = list(dict.fromkeys(asked))
         together = [[one for one in asked if one[0] == name] for name in {name for name, _ in asked}]
         together += [[one for one in asked if one[0] == name and item in one[1]]
                      for name, item in dict.fromkeys((name, item) for name, axes in asked
                                                      for item in axes)]
-        return any(self.with_plant(measured, check, points, factor) in (FAILS, SHAPE)
+        return any(self.with_plant(measured, check, points, factor) in (DISAGREES, DIRECTION)
                    for points in [[one] for one in asked] + together for factor in PLANTS)
 
     @staticmethod
@@ -186,10 +192,10 @@ class EveryCheck(unittest.TestCase):
             runs = report_data.runs_of(one, ROOT / "results")
             for check in one.checks:
                 found = [(run, run.measured.verdict_of(check)) for run in runs]
-                if one.own or any(verdict in (FAILS, SHAPE) for _, verdict in found):
+                if one.own or any(verdict in (DISAGREES, DIRECTION) for _, verdict in found):
                     continue  # the check fails for committed rows
-                holding = [run for run, verdict in found if verdict == HOLDS]
+                holding = [run for run, verdict in found if verdict in AGREEING]
                 with self.subTest(id=one.id, check=check["says"]):
                     self.assertTrue(
                         any(self.fails_with(run.measured, check) for run in holding) if holding else
-                        any(Drawn(one, seed).verdict_of(check) in (FAILS, SHAPE) for seed in range(20)))
+                        any(Drawn(one, seed).verdict_of(check) in (DISAGREES, DIRECTION) for seed in range(20)))

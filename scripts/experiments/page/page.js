@@ -1,14 +1,13 @@
 "use strict";
 // The page around the plots: filters, the table of all results, and a section for each. The state
-// is in the address, after the #: `#log=poplar&verdict=holds` can be shared. `#p7` leads to a
+// is in the address, after the #: `#log=poplar&verdict=agrees` can be shared. `#p7` leads to a
 // section.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const filters = { log: "", workload: "", machine: "", verdict: "", find: "" };
 const switchedOff = new Set(); // "id run series"
-const classes = { holds: "holds", "holds in part": "part", "shape only": "part",
-  "does not hold": "fails", undecided: "open", open: "open", picture: "missing",
-  "not measured": "missing" };
+const classes = { agrees: "agrees", "direction only": "direction", disagrees: "disagrees",
+  "by a device's formula": "device", "not tested": "missing", picture: "missing" };
 const byId = (id) => document.getElementById(id);
 
 function element(name, attributes = {}, ...children) {
@@ -21,7 +20,7 @@ function element(name, attributes = {}, ...children) {
 }
 
 const verdictOf = (verdict, line) => element("span",
-  { class: `verdict ${classes[verdict] || "missing"}` }, line || verdict);
+  { class: `verdict ${classes[verdict.split(":")[0]] || "missing"}` }, line || verdict);
 
 // Text with `code` in it, as elements.
 const prose = (text) => String(text).split("`").map((part, i) => (i % 2 === 1
@@ -314,7 +313,7 @@ function overview(entries) {
       entry.ids.join(", ")), noteOf(entry.source || "ours")),
     element("td", {}, verdictOf(entry.badge, entry.words), noteOf(entry.note)),
     element("td", { class: "text" }, ...prose(entry.claim),
-      noteOf(entry.verdict === "holds" ? "" : entry.why)),
+      noteOf(entry.verdict === "agrees" ? "" : entry.why)),
     element("td", { class: "number", "data-label": "ours" }, entry.ours),
     element("td", { class: "number", "data-label": "simulated" }, entry.there),
     element("td", { class: "number", "data-label": "published" }, entry.number)));
@@ -385,7 +384,9 @@ function begin() {
   options("workload", runs.flatMap((run) => run.table.facts.map((one) => one.workload)));
   options("machine", runs.map((run) => run.machine));
   options("verdict", data.entries.map((entry) => entry.verdict));
-  const counts = Object.entries(data.counts.verdicts).filter(([, number]) => number);
+  const counts = Object.keys(classes).map((verdict) => [verdict,
+    data.entries.filter((entry) => entry.verdict === verdict && !entry.own).length])
+    .filter(([, number]) => number);
   byId("counts").replaceChildren(...counts.map(([verdict, number]) => {
     const button = element("button", { type: "button", class: classes[verdict],
       "data-verdict": verdict }, element("b", {}, number), verdict);

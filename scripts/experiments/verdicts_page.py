@@ -1,0 +1,111 @@
+"""Writes VERDICTS.md: on its first screen a line for each paper, then a line for each result.
+
+All counts are of checks. Sentences about a paper come from config/papers.toml."""
+
+from experiments import definition, findings, tomllib, verdicts
+from experiments.findings import NATIVE, SIMULATED
+from experiments.report import HEAD, table
+
+PAPERS = definition.CONFIG / "papers.toml"
+COUNTS = [*verdicts.EVERY, NATIVE, SIMULATED]
+LEAST_JUDGED = 3  # checks of a paper of which a share says something
+
+
+def papers():
+    """Maps the papers' names to their fields `why` and `settle`."""
+    return tomllib.loads(PAPERS.read_text(encoding="utf-8"))
+
+
+def _cells(found):
+    return [str(number) if number else "" for number in findings.counts(found).values()]
+
+
+def _by_paper(found):
+    made = {}
+    for one in found:
+        made.setdefault(one.paper, []).append(one)
+    return made
+
+
+def share(found):
+    """Returns which share of a paper's judged checks agrees, without those that a device's formula
+    decides, or None for fewer than LEAST_JUDGED."""
+    own = [one.word for one in found if one.word in verdicts.OWN]
+    return own.count(verdicts.AGREES) / len(own) if len(own) >= LEAST_JUDGED else None
+
+
+def least(of_papers):
+    shares = {paper: share(found) for paper, found in of_papers.items()}
+    least = min((one for one in shares if shares[one] is not None), key=shares.get, default="")
+    if not least:
+        return ""
+    own = [one.word for one in of_papers[least] if one.word in verdicts.OWN]
+    return (f"**{least} agrees least**: {own.count(verdicts.AGREES)} of its {len(own)} judged checks "
+            f"({100 * shares[least]:.0f} %).")
+
+
+def _where_native(found):
+    of_results = {}
+    for one in found:
+        if one.judge == NATIVE:
+            of_results[one.id] = of_results.get(one.id, 0) + 1
+    cores = "the cores of a real machine"
+    return (f"**Where {cores} judge**: " + ", ".join(
+        f"{name} {number}" for name, number in of_results.items()) + "."
+        if of_results else f"**Where {cores} judge**: nowhere.")
+
+
+def _unsteady(entries):
+    runs = [run for entry in entries for run in entry.runs]
+    said = [f"{sum(run.unsteady for run in of_kind):,} of {sum(len(run.measured.rows) for run in of_kind):,} "
+            f"{name}" for name, of_kind in (
+                (NATIVE, [run for run in runs if not run.simulated]),
+                (SIMULATED, [run for run in runs if run.simulated]))]
+    return f"**Unsteady rows** judge nothing: {' and '.join(said)} rows are."
+
+
+def _headline(found, entries, total):
+    number = findings.counts(found)
+    return (f"**Of {len(found)} checks of {total['of']} published results {number[verdicts.AGREES]} agree, "
+            f"{number[verdicts.DIRECTION]} have the direction only, {number[verdicts.DISAGREES]} disagree, "
+            f"and {number[verdicts.UNTESTED]} are not tested; {number[verdicts.DEVICE]} more agree by a "
+            f"device's formula.** A real machine with few cores judges {number[NATIVE]}, a simulated "
+            f"machine alone {number[SIMULATED]}. Results of which fewer than half of the checks are "
+            f"judged, and which are so not tested: {total['untested']}.")
+
+
+WORDS = """\
+A check is a sentence or a number of its paper. It *agrees* if the sentence holds, or if our number is within 2 times of \
+the published one (the file may give another range). *Direction only*: within 5 times and on the published side. \
+*By a device's formula*: the check agrees, and the configured device alone gives that. *Not tested*: too few cores, \
+rounds that disagree, or no steady rows. The columns native and simulated split the first three: a simulated machine \
+judges where the native rows do not. Below 2 times it decides no order ([VALIDATION](../docs/VALIDATION.md))."""
+
+
+def page(entries, total):
+    entries = [entry for entry in entries if not entry.experiment.own]
+    found, about = findings.of_entries(entries), papers()
+    of_papers = _by_paper(found)
+    lines = [[paper, str(len(of_paper)), *_cells(of_paper)] for paper, of_paper in of_papers.items()]
+    of_results = []
+    for entry in entries:
+        one, run = entry.experiment, entry.shown
+        rows = sum(len(each.measured.rows) for each in entry.runs)
+        of_results.append([
+            f"[{', '.join(entry.ids)}](../config/figures/{one.id.lower()}.toml)", one.source, one.title,
+            str(len(entry.findings)) if entry.findings else "picture", *_cells(entry.findings),
+            f"{sum(each.unsteady for each in entry.runs)} of {rows}", run.revision[:12] if run else ""])
+    return "\n".join([
+        HEAD.replace("report", "verdicts"), "# The verdicts on the published results", "",
+        _headline(found, entries, total), "",
+        table(["paper", "checks", *COUNTS], [*lines, ["all", str(len(found)), *_cells(found)]]),
+        *[line for line in (least(of_papers), _where_native(found), _unsteady(entries)) if line], "",
+        table(["paper", "why checks fall", "what would settle it"],
+              [[paper, about[paper]["why"], about[paper]["settle"]] for paper in of_papers]),
+        WORDS, "",
+        "## Each result", "",
+        "`scripts/figures.py report` builds the long form (numbers, quotations, reasons, rows), and "
+        "`scripts/figures.py serve` the page.",
+        "[CHANGED_CHECKS.md](CHANGED_CHECKS.md) has the checks that were removed, loosened or tightened.",
+        "", table(["id", "paper", "result", "checks", *COUNTS, "unsteady rows", "revision"], of_results),
+    ]).rstrip() + "\n"

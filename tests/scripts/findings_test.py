@@ -1,0 +1,101 @@
+"""Tests that the Findings of checks say who judges them, and that their counts add up."""
+
+import synthetic
+from fixtures import ROOT, InADirectory
+
+from experiments import definition, findings, report_data, verdicts, verdicts_page
+
+SIMULATED = "simulated Intel Xeon, 64 cores"
+NUMBERS = """
+[[check]]
+quotes = "so"
+says = "a number"
+ours = "ratio('tps', {'log': 'poplar'}, {'log': 'centr'}, threads=8, workload='ycsb')"
+published = 2
+derived = "4 / 2"
+cause = "paper"
+[[check]]
+says = "twice the devices"
+ours = "ratio('tps', {'log': 'silo'}, {'log': 'centr'}, threads=8, workload='ycsb')"
+published = 2
+device_bound = "two devices over one"
+"""
+
+
+class OneFinding(InADirectory):
+    def found(self, *names, **columns):
+        one = synthetic.experiment(synthetic.LINES + NUMBERS)
+        for name in names:
+            synthetic.put(self.directory, one, name, **columns, **(
+                {"machine": SIMULATED} if "-" in name else {}))
+        return findings.of_entries(synthetic.collected(self.directory, one)[0])
+
+    def test_says_who_judges_it_and_by_which_numbers(self):
+        for names, judges, ours in (
+                ((), 4 * [""], 4 * [None]),
+                (("quick",), ["native", "", "native", "device"], [None, None, 2.25, 2]),
+                (("quick-xeon",), ["native", "simulated", "native", "device"],
+                 [None, None, 2.25, 2])):
+            with self.subTest(names=names):
+                found = self.found(*names)  # the rows of the earlier names are still there
+                self.assertEqual([one.judge for one in found], judges)
+                self.assertEqual([one.ours for one in found], ours)
+        self.assertEqual([one.published for one in found], [None, None, 2, 2])
+
+    def test_data_has_all_that_a_picture_of_it_needs(self):
+        self.assertEqual(self.found("quick")[2].data(), {
+            "id": "P5", "paper": "Poplar", "says": "a number", "quotes": "so", "published": 2,
+            "derived": "4 / 2", "ours": 2.25, "judge": "native", "machine": "here",
+            "verdict": "agrees", "reason": "", "cause": "paper",
+            "sentence": "P5: a number. ours 2.25, published 2 (derived: 4 / 2); it agrees from 1 to 4. "
+                        "agrees (native)"})
+        self.assertEqual(self.found("quick")[1].data()["reason"], "too few cores")
+
+    def test_unsteady_rows_judge_nothing_natively_and_simulated(self):
+        for name in ("quick", "quick-xeon"):
+            (self.directory / "p5").mkdir(exist_ok=True)
+            for old in (self.directory / "p5").iterdir():
+                old.unlink()
+            found = self.found(name, unsteady="the second half is slower")
+            self.assertEqual({one.verdict for one in found} - {verdicts.OPEN}, {verdicts.MISSING})
+
+
+class Screen(InADirectory):
+    def test_counts_every_check_once(self):
+        entries = report_data.collect(ROOT / "results")
+        found = findings.of_entries(entries)
+        self.assertEqual(len(found), sum(len(one.checks) for one in definition.load_all().values()
+                                         if not one.own))
+        number = findings.counts(found)
+        self.assertEqual(sum(number[word] for word in verdicts.EVERY), len(found))
+        self.assertEqual(number["native"] + number["simulated"],
+                         sum(number[word] for word in verdicts.OWN))
+        page = verdicts_page.page(entries, report_data.summary(entries))
+        self.assertEqual(page, (ROOT / "results" / "VERDICTS.md").read_text(encoding="utf-8"),
+                         "scripts/figures.py verdicts writes it anew")
+        readme = (ROOT / "README.md").read_text(encoding="utf-8")
+        counts = [number[word] for word in verdicts.EVERY]
+        self.assertIn(f"| {' | '.join(verdicts.EVERY)} |\n{len(counts) * '|---'}|\n"
+                      f"| {' | '.join(map(str, counts))} |\n", readme)
+
+    def test_the_paper_that_agrees_least_has_judged_checks(self):
+        def of(paper, *words):
+            return [findings.Finding("T1", paper, {}, word, None, "") for word in words]
+
+        agrees, falls = verdicts.AGREES, verdicts.DISAGREES
+        for papers, wanted in (
+                ({"A": (agrees, agrees, falls), "B": (agrees, falls, falls)}, "B"),
+                ({"A": (agrees, agrees, falls), "B": (falls, falls)}, "A"),
+                ({"A": (agrees, agrees, falls), "B": 9 * (verdicts.OPEN,)}, "A"),
+                ({"A": (agrees, agrees, falls), "B": (*3 * (verdicts.DEVICE,), falls)}, "A")):
+            with self.subTest(papers=papers):
+                self.assertIn(f"**{wanted} agrees least**", verdicts_page.least(
+                    {paper: of(paper, *words) for paper, words in papers.items()}))
+
+    def test_every_paper_says_why_its_checks_fall_and_what_would_settle_it(self):
+        about = verdicts_page.papers()
+        self.assertEqual(set(about), {findings.paper_of(one) for one in definition.load_all().values()
+                                      if not one.own})
+        for paper, said in about.items():
+            with self.subTest(paper=paper):
+                self.assertEqual(set(said), {"why", "settle"})
