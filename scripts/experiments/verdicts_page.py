@@ -3,6 +3,7 @@
 All counts are of checks. Sentences about a paper come from config/papers.toml."""
 
 from experiments import definition, findings, tomllib, verdicts
+from experiments.analysis import cores_of
 from experiments.findings import NATIVE, SIMULATED
 from experiments.report import HEAD, table
 
@@ -40,19 +41,20 @@ def least(of_papers):
     if not least:
         return ""
     own = [one.word for one in of_papers[least] if one.word in verdicts.OWN]
-    return (f"**{least} agrees least**: {own.count(verdicts.AGREES)} of its {len(own)} judged checks "
+    return (f"- **{least} agrees least**: {own.count(verdicts.AGREES)} of its {len(own)} judged checks "
             f"({100 * shares[least]:.0f} %).")
 
 
-def _where_native(found):
-    of_results = {}
-    for one in found:
-        if one.judge == NATIVE:
-            of_results[one.id] = of_results.get(one.id, 0) + 1
-    cores = "the cores of a real machine"
-    return (f"**Where {cores} judge**: " + ", ".join(
-        f"{name} {number}" for name, number in of_results.items()) + "."
-        if of_results else f"**Where {cores} judge**: nowhere.")
+def _real_machine(entries):
+    """Returns the name of what judges natively: "a real machine of 2 cores"."""
+    cores = sorted({cores_of(entry.native.measured.origin) for entry in entries if entry.native})
+    return f"a real machine of {' or '.join(map(str, cores)) or 'no'} cores"
+
+
+def _where_native(found, machine):
+    ids = [one.id for one in found if one.judge == NATIVE]
+    return (f"- **Where {machine} judges**: "
+            + (", ".join(f"{name} {ids.count(name)}" for name in dict.fromkeys(ids)) or "nowhere") + ".")
 
 
 def _unsteady(entries):
@@ -61,17 +63,17 @@ def _unsteady(entries):
             f"{name}" for name, of_kind in (
                 (NATIVE, [run for run in runs if not run.simulated]),
                 (SIMULATED, [run for run in runs if run.simulated]))]
-    return f"**Unsteady rows** judge nothing: {' and '.join(said)} rows are."
+    return f"- **Unsteady rows** judge nothing: {' and '.join(said)} rows are."
 
 
-def _headline(found, entries, total):
+def _headline(found, machine, total):
     number = findings.counts(found)
     return (f"**Of {len(found)} checks of {total['of']} published results {number[verdicts.AGREES]} agree, "
             f"{number[verdicts.DIRECTION]} have the direction only, {number[verdicts.DISAGREES]} disagree, "
             f"and {number[verdicts.UNTESTED]} are not tested; {number[verdicts.DEVICE]} more agree by a "
-            f"device's formula.** A real machine with few cores judges {number[NATIVE]}, a simulated "
-            f"machine alone {number[SIMULATED]}. Results of which fewer than half of the checks are "
-            f"judged, and which are so not tested: {total['untested']}.")
+            f"device's formula.** Of the first three kinds, {machine} judges {number[NATIVE]}, and a simulated "
+            f"machine alone {number[SIMULATED]}. {total['untested']} results are not tested: fewer than half "
+            "of their checks are judged.")
 
 
 WORDS = """\
@@ -85,7 +87,7 @@ judges where the native rows do not. Below 2 times it decides no order ([VALIDAT
 def page(entries, total):
     entries = [entry for entry in entries if not entry.experiment.own]
     found, about = findings.of_entries(entries), papers()
-    of_papers = _by_paper(found)
+    of_papers, machine = _by_paper(found), _real_machine(entries)
     lines = [[paper, str(len(of_paper)), *_cells(of_paper)] for paper, of_paper in of_papers.items()]
     of_results = []
     for entry in entries:
@@ -97,9 +99,9 @@ def page(entries, total):
             f"{sum(each.unsteady for each in entry.runs)} of {rows}", run.revision[:12] if run else ""])
     return "\n".join([
         HEAD.replace("report", "verdicts"), "# The verdicts on the published results", "",
-        _headline(found, entries, total), "",
+        _headline(found, machine, total), "",
         table(["paper", "checks", *COUNTS], [*lines, ["all", str(len(found)), *_cells(found)]]),
-        *[line for line in (least(of_papers), _where_native(found), _unsteady(entries)) if line], "",
+        *[line for line in (least(of_papers), _where_native(found, machine), _unsteady(entries)) if line], "",
         table(["paper", "why checks fall", "what would settle it"],
               [[paper, about[paper]["why"], about[paper]["settle"]] for paper in of_papers]),
         WORDS, "",
