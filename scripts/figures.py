@@ -329,6 +329,22 @@ def verdicts_command(args):
     return 0
 
 
+def stale_command(args):
+    """which results have rows that are older than the code, presets or settings that make them"""
+    from experiments import report_data
+    experiments = chosen(args) if args.ids else [
+        one for one in definition.load_all().values() if not one.own]
+    old = 0
+    for experiment in experiments:
+        runs = report_data.runs_of(experiment, args.results)
+        lines = [f"{run.name}: {run.old}" for run in runs if run.old] or ([] if runs else ["no rows"])
+        old += bool(lines)
+        for line in lines:
+            say(f"{experiment.id} {line}")
+    say(f"{old} of {len(experiments)} results have old rows, or no rows")
+    return 1 if old else 0
+
+
 def serve_command(args):
     """the page in a browser, made anew from the rows; it writes nothing"""
     from experiments import page, report_data, serve
@@ -396,6 +412,10 @@ def add_other_commands(command):
     verdicts, made = command("verdicts", verdicts_command), command("serve", serve_command)
     for reader in (report, verdicts, made):
         reader.add_argument("--results", default=str(ROOT / "results"), help="where the rows are")
+    stale = command("stale", stale_command)
+    stale.add_argument("ids", nargs="*", metavar="ID", help="else all published results")
+    stale.add_argument("--results", default=str(ROOT / "results"), help="where the rows are")
+    stale.set_defaults(all=False)
     report.add_argument("--no-pictures", dest="pictures", action="store_false",
                         help="do not draw the PNGs again")
     made.add_argument("--port", type=whole, default=8036, help="on 127.0.0.1; 0: a free one")

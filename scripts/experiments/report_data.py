@@ -120,6 +120,13 @@ class Run:
         given = ((row.get("given"), now.get(key_of(row)[1])) for row in self.measured.rows)
         return sum(None not in pair and pair[0] != pair[1] for pair in given)
 
+    @property
+    def old(self):
+        """Returns why the rows are not those that a run of today would make, or ""."""
+        settings = (f"{self.outdated} of {len(self.measured.rows)} rows were made with other settings "
+                    "than the file has now" if self.outdated else "")
+        return "; ".join(part for part in (self.stale, settings) if part)
+
     def began(self):
         moments = (_moment(row.get("began")) for row in self.measured.rows)
         return sorted(moment for moment in moments if moment)

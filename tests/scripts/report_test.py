@@ -3,13 +3,15 @@
 import signal
 import subprocess
 import sys
+import types
 import urllib.error
 import urllib.request
 from unittest import mock
 
 import synthetic
-from fixtures import FIGURES, ROOT, InADirectory
+from fixtures import FIGURES, ROOT, InADirectory, printed
 
+import figures
 from experiments import check_values, definition, report, report_data, store
 
 SIMULATED = "simulated Intel Xeon, 64 cores"
@@ -108,6 +110,28 @@ class Written(InADirectory):
                         self.assertEqual(said.split(" after ")[0], wanted)
             self.assertIn("is not in this repository",
                           report_data.stale_sentence([{"revision": "feed"}], ""))
+
+    def test_stale_names_each_result_with_old_rows_and_ends_with_1(self):
+        def stale(commits=0, given=""):
+            if given is not None:
+                rows = synthetic.rows(self.lines, rounds=(1,))
+                for row, point in zip(rows, self.lines.points("quick")):
+                    row["given"] = point.command_line() + given
+                (self.directory / "p5").mkdir(exist_ok=True)
+                store.write_rows(self.directory / "p5" / "quick.csv", rows)
+            args = types.SimpleNamespace(ids=[], results=self.directory)
+            with mock.patch.object(report_data, "commits_since", return_value=commits), \
+                    mock.patch.object(definition, "load_all", return_value={"P5": self.lines}):
+                status = []
+                said = printed(lambda: status.append(figures.stale_command(args)))
+            return status[0], said.splitlines()[0]
+
+        self.assertEqual(stale(given=None), (1, "P5 no rows"))
+        self.assertEqual(stale(), (0, "0 of 1 results have old rows, or no rows"))
+        self.assertEqual(stale(3), (1, "P5 quick: 3 commits after revision 0123456789ab changed code or "
+                                       "presets that made these rows"))
+        self.assertEqual(stale(given=" --seed=2"), (1, "P5 quick: 24 of 24 rows were made with other "
+                                                       "settings than the file has now"))
 
     def test_what_was_not_run_is_said_to_be_not_run(self):
         text = self.markdown(self.lines)
