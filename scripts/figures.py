@@ -109,6 +109,10 @@ def list_command(args):
         from experiments import report
         say(report.list_of_figures(published), end="")
         return 0
+    if args.appendix:
+        from experiments import report_data, verdicts_page
+        say(verdicts_page.appendix(report_data.collect(ROOT / "results")), end="")
+        return 0
     if args.checks:
         print_checks(published)
         return 0
@@ -465,6 +469,8 @@ def arguments():
                       help="the papers' words beside the checks that test them")
     form.add_argument("--markdown", action="store_true",
                       help="the published results as the table of docs/REFERENCES.md")
+    form.add_argument("--appendix", action="store_true",
+                      help="how to make each file of rows again, as the table of docs/REPRODUCING.md")
     made = command("run", run_command)
     add_ids(made)
     add_running(made)

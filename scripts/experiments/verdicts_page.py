@@ -1,11 +1,13 @@
-"""Writes VERDICTS.md: on its first screen a line for each paper, then a line for each result.
+"""Writes VERDICTS.md: on its first screen a line for each paper, then a line for each result. Also
+writes the table of docs/REPRODUCING.md.
 
 All counts are of checks. Sentences about a paper come from config/papers.toml."""
 
 from experiments import definition, findings, tomllib, verdicts
 from experiments.analysis import cores_of
 from experiments.findings import NATIVE, SIMULATED
-from experiments.report import HEAD, table
+from experiments.report import HEAD, counts_in_words, table
+from experiments.store import number_of
 
 PAPERS = definition.CONFIG / "papers.toml"
 COUNTS = [*verdicts.EVERY, NATIVE, SIMULATED]
@@ -82,6 +84,47 @@ the published one (the file may give another range). *Direction only*: within 5 
 *By a device's formula*: the check agrees, and the configured device alone gives that. *Not tested*: too few cores, \
 rounds that disagree, or no steady rows. The columns native and simulated split the first three: a simulated machine \
 judges where the native rows do not. Below 2 times it decides no order ([VALIDATION](../docs/VALIDATION.md))."""
+
+
+def _command(entry, run):
+    """Returns the words after `scripts/figures.py run` that make the rows of a Run again."""
+    one, rounds = entry.experiment, run.measured.rounds
+    machine = ""
+    if run.simulated:
+        own = one.simulated and one.simulated.machine == run.profile
+        machine = " --simulated" if own else f" --machine={run.profile}"
+    of_file = one.form(run.size, run.simulated and one.simulated is not None).rounds
+    more = f" --{'seeds' if run.simulated else 'rounds'}={rounds}" if rounds != of_file else ""
+    return f"{one.id} --{run.size}{machine}{more}"
+
+
+def _minutes(run):
+    """Returns the minutes of a Run's rows: by the clock, or of one core if they are simulated."""
+    cells = [number_of(row.get("host_seconds")) for row in run.measured.rows]
+    return (sum(cells) if run.simulated and None not in cells else run.seconds()) / 60
+
+
+def _megabytes(run):
+    cells = [number_of(row.get("memory_end_mb")) for row in run.measured.rows]
+    known = [cell for cell in cells if cell is not None]
+    return f"{max(known):,.0f}" if known else "not measured"
+
+
+def appendix(entries):
+    """Returns the table of docs/REPRODUCING.md: how to make the rows again that judge a result, and
+    which verdicts one must see. All rows of a result that nothing judges are there."""
+    lines = []
+    for entry in entries:
+        judges = {id(one.run) for one in entry.findings if one.judge}
+        runs = [run for run in entry.runs if not judges or id(run) in judges]
+        for run in [] if entry.experiment.own else runs:
+            found = [one for one in entry.findings if one.run is run and one.judge]
+            found += [one for one in entry.findings if run is runs[-1] and not one.judge]
+            lines.append([", ".join(entry.ids), entry.experiment.title, f"`{_command(entry, run)}`",
+                          "1" if run.simulated else str(cores_of(run.measured.origin)),
+                          f"{_minutes(run):.1f}", _megabytes(run),
+                          counts_in_words(findings.counts(found)) if found else verdicts.PICTURE])
+    return table(["id", "result", "`scripts/figures.py run`", "cores", "minutes", "MB", "one must see"], lines)
 
 
 def page(entries, total):

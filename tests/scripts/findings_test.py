@@ -73,6 +73,9 @@ class Screen(InADirectory):
         page = verdicts_page.page(entries, report_data.summary(entries))
         self.assertEqual(page, (ROOT / "results" / "VERDICTS.md").read_text(encoding="utf-8"),
                          "scripts/figures.py verdicts writes it anew")
+        self.assertIn(f"\n{verdicts_page.appendix(entries)}\n",
+                      (ROOT / "docs" / "REPRODUCING.md").read_text(encoding="utf-8"),
+                      "scripts/figures.py list --appendix prints it anew")
         readme = (ROOT / "README.md").read_text(encoding="utf-8")
         counts = [number[word] for word in verdicts.EVERY]
         self.assertIn(f"| {' | '.join(verdicts.EVERY)} |\n{len(counts) * '|---'}|\n"
