@@ -5,6 +5,7 @@ import contextlib
 import itertools
 import os
 import pathlib
+import re
 import sys
 import unittest
 from unittest import mock
@@ -12,7 +13,7 @@ from unittest import mock
 from fixtures import InADirectory, printed
 
 import machine
-from experiments import (machine_card, machine_file, machine_page, machine_points,
+from experiments import (definition, machine_card, machine_file, machine_page, machine_points,
                          runner, store)
 from experiments.errors import Refused
 from experiments.machine_points import Shape
@@ -192,6 +193,22 @@ class Whole(InADirectory):
         self.assertIn("0 of 42 points were simulated.", said)
         self.assertIn("simulated: left out 42: ended with status 1: ", said)
         self.assertIn("48 of 54 points were measured", said)
+
+    @unittest.skipUnless(os.environ.get("LOGJAM_SIM"), "LOGJAM_SIM names no binary")
+    def test_a_machine_that_is_too_large_for_the_simulator_is_measured_all_the_same(self):
+        known = (definition.CONFIG / "machines" / "numa4x64.toml").read_text(encoding="utf-8")
+        for name, value, why in (("cores", 65, "has more than 256 cores"),
+                                 ("sockets", 9, "sockets is between 1 and 8, not 9")):
+            profile = self.directory / f"{name}.toml"
+            profile.write_text(re.sub(rf"^{name} = \d+", f"{name} = {value}", known, flags=re.M),
+                               encoding="utf-8")
+            with mock.patch.dict(os.environ, {"FAKE_PROFILE": str(profile)}), \
+                    mock.patch.object(machine_points, "WAYS", {}), \
+                    mock.patch.object(machine_page, "picture", lambda _: ""):
+                said = self.run_machine(f"--simulator={os.environ['LOGJAM_SIM']}",
+                                        f"--out={self.directory}/{name}")
+            self.assertRegex(said, "28 of 34 points were measured(?s:.*)0 of 22 points were simulated"
+                                   f"(?s:.*)left out 22: .*{why}(?s:.*)written: ")
 
     def test_a_time_that_the_profile_takes_up_leaves_no_file_and_the_command_says_so(self):
         said = self.run_machine("--budget=0.001s")
