@@ -244,8 +244,28 @@ def series_of(drawn):
             for name, (logs, commits, unsafe) in found.items()}
 
 
-def published_points(experiment, panel=None):
-    """Returns the published points of one panel or of all. Each part of a stack is a series."""
+FLAT = 4  # times that one side may be above the other on a linear axis
+
+
+def y_scale(experiment, drawn):
+    """Returns the plot's scale of y, or None. It is "log" where a linear axis with our values and
+    the published ones would make one of the two sides flat."""
+    given = experiment.plot.get("y_scale")
+    if given or experiment.plot.get("kind", "lines") not in ("lines", "bars"):
+        return given
+    highest = {}
+    for mark in drawn:
+        highest.setdefault(mark.panel, ([], []))[0].append(mark.middle)
+    for points in published_points(experiment):
+        highest.setdefault(points["panel"], ([], []))[1].extend(points["y"])
+    lowest = [min(side) for sides in highest.values() for side in sides if side]
+    both = [(max(ours), max(published)) for ours, published in highest.values() if ours and published]
+    flat = any(max(pair) > FLAT * min(pair) for pair in both)
+    return "log" if flat and min(lowest) > 0 else None
+
+
+def published_points(experiment):
+    """Returns the published points. Each part of a stack is a series."""
     plot, found = experiment.plot, []
     axes = {"series": as_list(plot.get("series")), "panel": as_list(plot.get("panels"))}
     columns = columns_of(plot) or [""]
@@ -260,11 +280,9 @@ def published_points(experiment, panel=None):
         if kind == "stacked":
             column, named["series"] = parts.get(named["series"], named["series"]), ""
         x = [experiment.name_of(plot.get("x"), text(x)) if kind in BY_NAME or isinstance(x, str) else float(x) for x in given["x"]]
-        if panel is None or named["panel"] == panel:
-            found.append({**named, "column": column, "x": x, "y": [float(y) for y in given["y"]],
-                          "from": given.get("from", "")})
-            unit = _unit_of(plot, column)
-            found[-1]["y"] = [unit * y for y in found[-1]["y"]]
+        unit = _unit_of(plot, column)
+        found.append({**named, "column": column, "x": x, "y": [unit * float(y) for y in given["y"]],
+                      "from": given.get("from", "")})
     return found
 
 

@@ -30,8 +30,7 @@ def plot_of(experiment):
     kind = plot.get("kind", "lines")
     return {"kind": kind, "columns": columns, "y": curves.as_list(plot.get("y")),
             "x": plot.get("x", ""),
-            "x_scale": plot.get("x_scale", "log" if kind == "cdf" else "linear"),
-            "y_scale": plot.get("y_scale"), "x_label": plot.get("x_label", ""),
+            "x_scale": plot.get("x_scale", "log" if kind == "cdf" else "linear"), "x_label": plot.get("x_label", ""),
             "y_label": curves.y_labels(plot), "low_high": plot.get("low_high", [])}
 
 
@@ -99,7 +98,7 @@ def run_of(entry, run):
                        for name, style in curves.styles_of(one, drawn).items()},
             "parts": [{"name": name, "colour": colours[name]} for name in parts],
             "marks": [_mark(mark) for mark in marks], "traces": [_trace(trace) for trace in traces],
-            "edges": edges,
+            "edges": edges, "y_scale": curves.y_scale(one, drawn),
             "published_points": _published(
                 one, {name: logs for name, (logs, *_) in series.items()}),
             "table": {"columns": heads, "notes": text_tables.notes(measured), "facts": _facts(one, measured),

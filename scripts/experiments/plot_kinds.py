@@ -20,6 +20,7 @@ INK = "#333333"
 DOUBTFUL = "#bdbdbd"
 LETTER = 0.058  # width of a letter in a bar's label, in inches
 DASHES = ["-", (0, (5, 2)), (0, (1.5, 1.5))]
+PUBLISHED = {"ls": "none", "marker": "o", "ms": 9.5, "mew": 1.3, "mfc": "white", "mec": "#111111"}
 
 
 def line_style(style, size=5.5):
@@ -32,12 +33,17 @@ def categories_of(marks):
     return list(dict.fromkeys(mark.x for mark in marks))
 
 
-def lines(axes, marks, styles, plot):
-    """Draws medians, joined by lines, with intervals. A mark without x is a horizontal line."""
-    names = categories_of([m for m in marks if m.x is not None])
+def lines(axes, marks, styles, plot, published=()):
+    """Draws medians, joined by lines, with intervals. A mark without x is a horizontal line, the
+    high column of a range is a thin dotted line. Published points are rings, over the lines."""
+    names = categories_of([m for m in (*marks, *published) if m.x is not None])
     by_name = any(isinstance(name, str) for name in names)
+    _, high = plot.get("low_high", (None, None))
     for series, style in styles.items():
-        own = [m for m in marks if m.series == series and m.middle is not None]
+        upper = sorted((m for m in marks if m.series == series and m.column == high),
+                       key=lambda m: m.x)
+        axes.plot([m.x for m in upper], _sound(upper), color=style.rgb, ls=DASHES[2], lw=1.1, zorder=2)
+        own = [m for m in marks if m.series == series and m.column != high]
         for level in (m for m in own if m.x is None):
             axes.axhline(level.middle, color=style.rgb, lw=1.2, ls=DASHES[2], zorder=1.5)
         own = [m for m in own if m.x is not None]
@@ -49,6 +55,7 @@ def lines(axes, marks, styles, plot):
             own, x = [own[i] for i in order], [x[i] for i in order]
         thin_bars(axes, x, own, style.rgb)
         line_through(axes, x, own, style)
+    rings(axes, [(names.index(m.x) if by_name else m.x, m) for m in published], styles)
     scale_y(axes, plot)
     if by_name:
         name_x(axes, names)
@@ -56,6 +63,16 @@ def lines(axes, marks, styles, plot):
         scale_x(axes, plot, names)
     if plot.get("y_scale", "linear") == "linear" and marks:
         axes.set_ylim(bottom=min(0, axes.get_ylim()[0]))
+
+
+def rings(axes, placed, styles):
+    """Draws published points, pairs of an x and a mark, as rings with their series' markers. A
+    dotted line joins the points of a series."""
+    for series in dict.fromkeys(mark.series for _, mark in placed):
+        x, y = zip(*((x, mark.middle) for x, mark in placed if mark.series == series))
+        axes.plot(x, y, color=INK, ls=DASHES[2], lw=1, zorder=4)
+        axes.plot(x, y, **PUBLISHED, zorder=5)
+        axes.plot(x, y, **{**line_style(styles[series], 4), "ls": "none"}, zorder=6)
 
 
 def undecided(axes, marks):
@@ -166,9 +183,10 @@ def _groups(marks, styles):
         names.index(name) + (drawn.index(series) - (len(drawn) - 1) / 2) * width)
 
 
-def bars(axes, marks, styles, plot):
-    """Draws groups of bars, unsafe bars hatched. Writes a bar's number if there is space for it."""
-    names, drawn, width, place = _groups(marks, styles)
+def bars(axes, marks, styles, plot, published=()):
+    """Draws groups of bars, unsafe bars hatched, and published points as rings. Writes a bar's
+    number if there is space for it."""
+    names, drawn, width, place = _groups([*marks, *published], styles)
     room = _inches(axes) / max(1, len(names)) * width * 1.12
     digits = next((digits for digits in (3, 2) if all(
         len(short(mark.middle, digits)) * LETTER <= room for mark in marks)), None)
@@ -185,6 +203,9 @@ def bars(axes, marks, styles, plot):
         if digits:
             axes.annotate(short(mark.middle, digits), (x, max(mark.bar[1], mark.middle)), (0, 2.5),
                           textcoords="offset points", ha="center", fontsize=7, color=INK)
+    for mark in published:
+        style = of_bar(styles[mark.series], mark.x) if len(drawn) == 1 else styles[mark.series]
+        rings(axes, [(place(mark.x, mark.series), mark)], {mark.series: style})
     axes.margins(y=0.12)
     name_x(axes, names)
     axes.set_xlim(-0.55, len(names) - 0.45)

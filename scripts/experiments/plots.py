@@ -1,7 +1,8 @@
-"""Draws the figure of an experiment as a PNG: the published panel on the left, our panel beside it.
+"""Draws the figure of an experiment as a PNG: our lines, and the published points over them.
 
-All figures have the title, the claim, the verdict, a legend above the panels, and the sources of
-the numbers. plot_kinds.py draws the panels.
+Stacked bars cannot lie over each other, so published stacks have a panel at the left of ours. All
+figures have the title, the claim, the verdict, a legend above the panels, and the sources of the
+numbers. plot_kinds.py draws the panels.
 """
 
 import io
@@ -59,7 +60,12 @@ class Figure:
         self.drawn = curves.drawn_of(experiment, measured, extras)
         self.edges = curves.edges(experiment, measured, extras.get("dependencies", []))
         self.columns = curves.columns_of(self.plot) or [""]
-        self.panels = list(dict.fromkeys(d.panel for d in self.drawn)) or list(self.edges) or [""]
+        self.published = [] if self.kind == "dependencies" else curves.published_points(experiment)
+        self.beside = self.kind == "stacked"  # the published panels are beside ours
+        over = [] if self.beside else [given["panel"] for given in self.published]
+        self.panels = list(dict.fromkeys([*(d.panel for d in self.drawn), *over])) or list(
+            self.edges) or [""]
+        self.y_scale = curves.y_scale(experiment, self.drawn)
         self.styles = curves.styles_of(experiment, self.drawn)
         self.families = self._families()
         if self.families:
@@ -91,11 +97,9 @@ class Figure:
     def cells(self):
         """Returns rows of cells: (panel, column, whether published), or None for an empty cell."""
         columns = self.columns if self.kind in ("bars", "timeline") else [None]
-        have = list(dict.fromkeys(p["panel"] for p in curves.published_points(self.experiment)))
         if len(columns) > 1:
-            return [[*((panel, column, True) if i == 0 else None for panel in have),
-                     *((panel, column, False) for panel in self.panels)]
-                    for i, column in enumerate(columns)]
+            return [[(panel, column, False) for panel in self.panels] for column in columns]
+        have = list(dict.fromkeys(p["panel"] for p in self.published)) if self.beside else []
         cells = [(panel, columns[0], published)
                  for panel in dict.fromkeys([*self.panels, *have]) for published in (True, False)
                  if panel in (have if published else self.panels)]
@@ -176,11 +180,10 @@ class Figure:
 
     def _scale(self, column):
         ranges = column in self.plot.get("low_high", []) and self.kind == "bars"
-        return self._of_column("y_scale", column, "log" if ranges else "linear")
+        return self._of_column(self.y_scale or ("log" if ranges else "linear"), column)
 
-    def _of_column(self, field, column, default, given=None):
-        """Returns a plot's field (or `given`), or this column's element if the field is a list."""
-        value = given or self.plot.get(field, default)
+    def _of_column(self, value, column):
+        """Returns a plot's value, or this column's element if the value is a list."""
         if not isinstance(value, list):
             return value
         given = curves.as_list(self.plot.get("y"))
@@ -190,19 +193,21 @@ class Figure:
         plot = {**self.plot, "y_scale": self._scale(column)}
         ends = plot.get("low_high", [])
         columns = ends if column in ends else [column]
-        drawn = self._published(panel) if published else [
+        given = self._published(panel)
+        drawn = given if published else [
             d for d in self.drawn if d.panel == panel and (column is None or d.column in columns)]
         if self.kind == "dependencies":
             plot_kinds.dependencies(axes, self.edges.get(panel, []))
-        elif self.kind in curves.TRACED and not published:
+        elif self.kind in curves.TRACED:
             {"cdf": plot_kinds.cdf, "timeline": plot_kinds.timeline}[self.kind](
                 axes, drawn, self.styles, plot)
+            plot_kinds.rings(axes, [(mark.x, mark) for mark in given], self.styles)
         elif self.kind == "stacked":
             plot_kinds.stacked(axes, drawn, self.parts, plot)
-        elif self.kind == "bars" and column in ends and not published:
+        elif self.kind == "bars" and column in ends:
             plot_kinds.ranges(axes, drawn, self.styles, plot)
         elif self.kind == "bars":
-            plot_kinds.bars(axes, drawn, self.styles, plot)
+            plot_kinds.bars(axes, drawn, self.styles, plot, given)
         elif self.kind == "points":
             plot_kinds.points(axes, drawn, self.styles, plot)
             self.named.append((axes, drawn))
@@ -212,10 +217,8 @@ class Figure:
                                      self.styles, plot, members)
             self.ends.append((axes, ends))
         else:
-            plot_kinds.lines(axes, drawn, self.styles, plot)
-            if self.kind == "cdf":
-                plot_kinds.scale_latency(axes, plot)
-        if self.shaded and not published:
+            plot_kinds.lines(axes, drawn, self.styles, plot, given)
+        if self.shaded:
             of_panel = self.families.get(panel, [panel])[0]
             plot_kinds.undecided(axes, [d for d in self.drawn if d.panel == of_panel])
         self._words(axes, panel, column, published, last, first, left)
@@ -230,8 +233,7 @@ class Figure:
                           xycoords="axes fraction", textcoords="offset points", fontsize=7.5,
                           color="#666666")
         if left:
-            words = self._of_column("y_label", column, column or self.columns[0],
-                                    curves.y_labels(self.plot))
+            words = self._of_column(curves.y_labels(self.plot) or column or self.columns[0], column)
             ranges = column in self.plot.get("low_high", []) and self.kind == "bars"
             axes.set_ylabel(UNIT.sub("", words) if ranges else words, fontsize=8.5)
         if last:
@@ -249,12 +251,12 @@ class Figure:
             origin = self.measured.origin
             machine, revision = short_machine(origin.get("machine", "")), origin.get("revision", "")
             where, of = self.here, ", ".join(filter(None, (machine, revision[:8], self.size)))
-        said = (f"{where} ({of})" if of else where) if panel else of
+        said = f"{where}: {of}" if panel and not of.startswith(where) else of
         return "\n".join(textwrap.wrap(said, self.fits, max_lines=2, placeholder=" ..."))
 
     def _published(self, panel):
         return [curves.Mark(panel, given["series"], x, given["column"], y, y, y, 1, UNKNOWN)
-                for given in curves.published_points(self.experiment, panel)
+                for given in self.published if given["panel"] == panel
                 for x, y in zip(given["x"], given["y"])]
 
     def _said_at_the_foot(self):
@@ -268,8 +270,7 @@ class Figure:
                 f"logjam {self.measured.origin.get('revision', '')}"]
         said += [f"{log} is what the paper calls {way}" for (_, way), log in
                  self.experiment.names.items()]
-        sources = dict.fromkeys(p["from"] for p in curves.published_points(self.experiment)
-                                if p["from"])
+        sources = dict.fromkeys(p["from"] for p in self.published if p["from"])
         if sources:
             said.append("published points: " + ", ".join(sources))
         of_rows = doubts.sentences(self.measured.rows)
@@ -309,14 +310,18 @@ class Header:
             return [Patch(facecolor=COLOURS[colour], label=name)
                     for name, colour in figure.parts.values()]
         named = {name: style for name, style in figure.styles.items() if name}
-        if kind == "points" or kind == "bars" and len(named) == 1 or figure.families:
+        published = [Line2D([], [], label="published", **plot_kinds.PUBLISHED)] if figure.published else []
+        if kind == "points" or figure.families:
             return []
+        if kind == "bars" and len(named) == 1:
+            return published
         if kind == "bars":
-            return [Patch(facecolor="white" if s.unsafe or s.variant else s.rgb, edgecolor=s.rgb,
+            bars = [Patch(facecolor="white" if s.unsafe or s.variant else s.rgb, edgecolor=s.rgb,
                           hatch="///" if s.unsafe else "", label=name_of(name, s))
                     for name, s in named.items()]
+            return bars + published
         return [Line2D([], [], **plot_kinds.line_style(s), label=name_of(name, s))
-                for name, s in named.items()]
+                for name, s in named.items()] + published
 
     def _per_line(self):
         longest = max((len(handle.get_label()) for handle in self.handles), default=1)

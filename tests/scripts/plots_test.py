@@ -290,9 +290,36 @@ class Frame(unittest.TestCase):
         self.assertGreater(len(figure.styles), plots.MOST_LINES)
         self.assertEqual(figure.families, {})
 
-    def test_the_published_panel_is_at_the_left_of_ours(self):
-        self.assertEqual(drawn_figure(synthetic.LINES).cells(),
+    def test_published_points_lie_over_ours_and_published_stacks_beside_ours(self):
+        figure = drawn_figure(synthetic.LINES)
+        self.assertEqual(figure.cells(), [[("ycsb", None, False), ("tpcc", None, False)]])
+        axes = Figure().subplots()
+        figure.ends, figure.named, figure.fits, figure.lines_of_where = [], [], 60, 1
+        figure._panel(axes, "ycsb", None, False, True, True, True)
+        drawn = {series: [line.get_xydata().tolist() for line in axes.lines if line.get_mfc() == face]
+                 for series, face in (("published", "white"), ("poplar", style.COLOURS["green"]))}
+        self.assertIn([[1, 3e5], [4, 9e5], [8, 1.3e6], [20, 1.4e6]], drawn["published"])
+        self.assertIn([[1, 9e4], [2, 1.8e5], [4, 3.6e5], [8, 7.2e5]], drawn["poplar"])
+        self.assertIn("published", [handle.get_label() for handle in plots.Header(figure).handles])
+        self.assertEqual(drawn_figure(synthetic.STACKED).cells(),
                          [[("ycsb", None, True), ("ycsb", None, False), ("tpcc", None, False)]])
+
+    def test_an_axis_is_logarithmic_where_one_side_would_be_flat(self):
+        for factor, scale in ((1, None), (0.1, "log")):
+            one = synthetic.experiment(synthetic.LINES)
+            for given in one.published_points:
+                given["y"] = [factor * y for y in given["y"]]
+            self.assertEqual(curves.y_scale(one, curves.marks(one, synthetic.measured(one))), scale)
+
+    def test_a_latency_has_its_p99_as_a_dotted_line(self):
+        one = synthetic.experiment(synthetic.LINES.replace(
+            'y = "tps"', 'y = "commit_p50_us"\nlow_high = ["commit_p50_us", "commit_p99_us"]'))
+        axes = Figure().subplots()
+        marks = [mark for mark in curves.marks(one, synthetic.measured(one)) if mark.panel == "ycsb"]
+        plot_kinds.lines(axes, marks, curves.styles_of(one, marks), one.plot)
+        found = {(line.get_marker() == "None", round(line.get_ydata()[0]))
+                 for line in axes.lines if line.get_color() == style.COLOURS["green"]}
+        self.assertEqual(found, {(False, 240), (True, 5400)})  # 40 and 900 us a letter of the name
 
     def test_a_list_of_columns_is_a_row_of_panels_each(self):
         cells = drawn_figure(synthetic.BARS).cells()

@@ -54,20 +54,17 @@ const keyOf = (entry, run, series) => `${entry.ids[0]} ${run.name} ${series}`;
 function panelsOf(entry, run) {
   const { plot } = entry;
   const on = (one) => wanted(one) && !switchedOff.has(keyOf(entry, run, one.series));
-  const drawn = (run.traces.length ? run.traces : run.marks);
-  const names = [...new Set(drawn.map((one) => one.panel))];
+  const beside = plot.kind === "stacked"; // stacks cannot lie over each other
+  const given = run.published_points.filter((one) => (beside ? wanted(one) : on(one)))
+    .flatMap(publishedMarks);
+  const panelsOfGiven = [...new Set(given.map((one) => one.panel))];
+  const drawn = (run.traces.length ? run.traces : run.marks).filter(wanted);
+  const names = [...new Set([...drawn.map((one) => one.panel),
+    ...(beside || filters.workload ? [] : panelsOfGiven)])];
   const several = plot.kind === "bars" || plot.kind === "timeline";
   const columns = several ? plot.columns : [null];
-  const panels = [];
-  const given = run.published_points.filter((one) => !filters.log || !one.log ||
-    one.log === filters.log);
-  for (const panel of [...new Set(given.map((one) => one.panel))]) {
-    const marks = given.filter((one) => one.panel === panel &&
-      (plot.kind === "stacked" || !switchedOff.has(keyOf(entry, run, one.series))))
-      .flatMap((one) => publishedMarks(one));
-    if (!marks.length) continue;
-    panels.push({ panel, column: columns[0], marks, published: true, traces: [] });
-  }
+  const panels = beside ? panelsOfGiven.map((panel) => ({ panel, column: null, published: true,
+    marks: given.filter((one) => one.panel === panel), traces: [], over: [] })) : [];
   for (const column of columns) {
     for (const panel of plot.kind === "dependencies" ? Object.keys(run.edges) : names) {
       const isOf = (one) => one.panel === panel &&
@@ -76,12 +73,13 @@ function panelsOf(entry, run) {
          (plot.low_high.includes(column) && plot.low_high.includes(one.column)));
       const marks = run.marks.filter(isOf);
       const traces = run.traces.filter(isOf);
-      if (marks.length || traces.length || run.edges[panel]?.length) {
-        panels.push({ panel, column, marks, traces, published: false });
+      const over = beside || column !== columns[0] ? [] : given.filter((one) => one.panel === panel);
+      if (marks.length || traces.length || over.length || run.edges[panel]?.length) {
+        panels.push({ panel, column, marks, traces, over, published: false });
       }
     }
   }
-  shareScales(plot, panels);
+  shareScales(plot, run, panels);
   return panels;
 }
 
@@ -97,19 +95,18 @@ const ofColumn = (value, columns, column) => (Array.isArray(value)
   ? value[Math.max(0, columns.indexOf(column))] : value);
 
 // Our panels of one column can be compared: they have one scale, unless one of them would be flat.
-function shareScales(plot, panels) {
+function shareScales(plot, run, panels) {
   const own = panels.filter((one) => !one.published && one.marks.length && plot.kind !== "stacked");
+  const barsOf = (one) => [...one.marks, ...one.over].flatMap((mark) => mark.bar);
   for (const panel of own) {
     const beside = own.filter((one) => one.column === panel.column);
-    const highs = beside.map((one) => Math.max(...one.marks.map((mark) => mark.bar[1])));
-    const log = ofColumn(plot.y_scale, plot.y, panel.column) === "log";
-    if (log || Math.max(...highs) < 3 * Math.min(...highs)) {
-      panel.shared = beside.flatMap((one) => one.marks.flatMap((mark) => mark.bar));
-    }
+    const highs = beside.map((one) => Math.max(...barsOf(one)));
+    const log = ofColumn(run.y_scale, plot.y, panel.column) === "log";
+    if (log || Math.max(...highs) < 3 * Math.min(...highs)) panel.shared = beside.flatMap(barsOf);
   }
 }
 
-function drawPanel(entry, run, { panel, column, marks, traces, published, shared = [] }) {
+function drawPanel(entry, run, { panel, column, marks, traces, over, published, shared = [] }) {
   const { plot } = entry;
   const ranges = plot.kind === "bars" && plot.low_high.includes(column) && !published;
   const of = published ? entry.setting
@@ -124,16 +121,16 @@ function drawPanel(entry, run, { panel, column, marks, traces, published, shared
     : ranges ? wordsOf(plot.low_high[1]) : short;
   host.draw = () => {
     host.querySelector("svg")?.remove();
-    const spec = { width: Math.max(220, host.clientWidth), height: ranges ? 230 : 290, marks,
+    const spec = { width: Math.max(220, host.clientWidth), height: ranges ? 230 : 290, marks, over,
       traces, plot, styles: run.styles, parts: run.parts, edges: run.edges[panel],
       xLabel: plot.kind === "cdf" ? withoutUnit(plot.x_label) : plot.x_label,
       yLabel: ranges ? withoutUnit(yLabel) : yLabel, shared,
-      yScale: ofColumn(plot.y_scale, plot.y, column) || null, yWords,
+      yScale: ofColumn(run.y_scale, plot.y, column) || null, yWords,
       xWords: plot.kind === "cdf" ? duration : short,
       label: `${entry.ids[0]}, ${panel || where}: arrow keys walk along the points` };
     const kinds = { stacked: drawStacked, bars: ranges ? drawRanges : drawBars,
       dependencies: drawDependencies };
-    const draw = kinds[plot.kind] || (traces.length ? drawTraces : drawLines);
+    const draw = kinds[plot.kind] || (run.traces.length ? drawTraces : drawLines);
     const { root, points } = draw(spec);
     host.append(root);
     walkable(root, points);
@@ -216,6 +213,12 @@ function legend(entry, run, redraw) {
     });
     return element("li", {}, button);
   });
+  if (run.published_points.length && !stacked) {
+    const sample = svg("svg", { width: 16, height: 16, "aria-hidden": "true" },
+      svg("circle", { cx: 8, cy: 8, r: 6.5, class: "published" }));
+    items.push(element("li", {}, element("button", { type: "button", disabled: "" }, sample,
+      "published")));
+  }
   return element("ul", { class: "legend", "aria-label": "Series" }, ...items);
 }
 

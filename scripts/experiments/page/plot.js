@@ -37,6 +37,27 @@ function markerAt(x, y, style, r = 4.2, doubtful = false) {
     class: doubtful ? "doubtful" : "" });
 }
 
+// Published points: rings, each with the marker of its series, over what is drawn. `place(mark)` gives
+// the pixels.
+function addRings(root, { over, styles, plot }, place, points, alone = false) {
+  for (const series of new Set(over.map((mark) => mark.series))) {
+    const group = groupOf(series, styles[series]);
+    const placed = over.filter((mark) => mark.series === series).map((mark) => [mark, ...place(mark)]);
+    if (plot.kind !== "bars") {
+      group.append(svg("path", { d: `M${placed.map(([, x, y]) => `${x},${y}`).join("L")}`, fill: "none",
+        stroke: "var(--ink)", "stroke-dasharray": dashes[2] }));
+    }
+    for (const [mark, x, y] of placed) {
+      const style = styleOfBar(styles[series], mark.x, alone);
+      group.append(svg("circle", { cx: x, cy: y, r: 6.5, class: "published" }), svg("g",
+        { class: `c-${style.colour}` }, markerAt(x, y, style, 2.8)));
+      points.push({ x, y, series, style,
+        says: `published, ${plot.x || "x"} ${short(mark.x)}: ${wordsOf(mark.column)(mark.y)}` });
+    }
+    root.append(group);
+  }
+}
+
 function lineFor(points, style, width = 2) {
   return svg("path", { d: `M${points.map((p) => p.join(",")).join("L")}`, fill: "none",
     stroke: "currentColor", "stroke-width": width,
@@ -60,7 +81,7 @@ const widthOf = (text) => Math.max(...String(text).split("\n").map((line) => lin
 // returns the scales {x, y}; it is asked twice, because the labels of y decide how wide they are.
 function frame(spec, fit) {
   const { width, height } = spec;
-  const box = { left: 8, right: width - 12, top: spec.yLabel ? 26 : 10, bottom: height - 24 };
+  const box = { left: 8 + (spec.margin || 0), right: width - 12, top: spec.yLabel ? 26 : 10, bottom: height - 24 };
   let { x, y } = fit(box);
   const names = x.names ? x.names.map(String) : [];
   const lean = names.some((name) => widthOf(name) > x.band + 2);
@@ -116,12 +137,13 @@ function measuredTicks(values, scale, width) {
 }
 
 function drawLines(spec) {
-  const { marks, styles, plot } = spec;
-  const placed = marks.filter((mark) => mark.x !== null);
+  const { marks, styles, plot, over } = spec;
+  const [, high] = plot.low_high;
+  const placed = [...marks, ...over].filter((mark) => mark.x !== null);
   const byName = placed.some((mark) => typeof mark.x === "string");
   const names = [...new Set(placed.map((mark) => mark.x))];
   const scale = spec.yScale || "linear";
-  const values = [...spec.shared, ...marks.flatMap((mark) => mark.bar)];
+  const values = [...spec.shared, ...[...marks, ...over].flatMap((mark) => mark.bar)];
   if (!byName) spec.xTicks = measuredTicks(names, plot.x_scale, spec.width);
   const { root, x, y, box } = frame(spec, (inner) => ({
     x: byName ? nameScale(names, inner.left, inner.right)
@@ -130,9 +152,14 @@ function drawLines(spec) {
   }));
   const points = [];
   for (const [series, style] of Object.entries(styles)) {
-    const own = marks.filter((mark) => mark.series === series && y.has(mark.y));
+    const all = marks.filter((mark) => mark.series === series && y.has(mark.y));
+    const own = all.filter((mark) => mark.column !== high);
     if (!own.length) continue;
     const group = groupOf(series, style);
+    const upper = all.filter((mark) => mark.column === high && !mark.doubtful).sort((a, b) => a.x - b.x);
+    if (upper.length) {
+      group.append(lineFor(upper.map((mark) => [x.at(mark.x), y.at(mark.y)]), { variant: 2 }, 1.2));
+    }
     for (const level of own.filter((mark) => mark.x === null)) {
       group.append(svg("line", { x1: box.left, x2: box.right, y1: y.at(level.y), y2: y.at(level.y),
         stroke: "currentColor", "stroke-width": 1.4, "stroke-dasharray": dashes[2] }));
@@ -153,10 +180,13 @@ function drawLines(spec) {
       group.append(svg("line", { x1: px, x2: px, y1: y.at(mark.bar[0]), y2: y.at(mark.bar[1]),
         stroke: "currentColor", "stroke-width": 1.2 }), markerAt(px, py, style, 4.2, mark.doubtful));
       const at = `${plot.x || "x"} ${short(mark.x)}`;
-      points.push({ x: px, y: py, series, style, says: `${at}: ${saysMark(mark, mark.column)}` });
+      const p99 = upper.find((one) => one.x === mark.x);
+      points.push({ x: px, y: py, series, style,
+        says: `${at}: ${saysMark(mark, mark.column)}${p99 ? `; to ${saysMark(p99, high)}` : ""}` });
     }
     root.append(group);
   }
+  addRings(root, spec, (mark) => [x.at(mark.x), y.at(mark.y)], points);
   return { root, points };
 }
 
@@ -186,11 +216,11 @@ function styleOfBar(style, name, alone) {
 }
 
 function drawBars(spec) {
-  const { marks, styles } = spec;
-  const { shown, names, offset, width } = places(spec, marks);
+  const { marks, styles, over } = spec;
+  const { shown, names, offset, width } = places(spec, [...marks, ...over]);
   const { root, x, y, box } = frame(spec, (inner) => ({
     x: nameScale(names, inner.left, inner.right),
-    y: numberScale(spec.yScale || "linear", [...spec.shared, ...marks.flatMap(
+    y: numberScale(spec.yScale || "linear", [...spec.shared, ...[...marks, ...over].flatMap(
       (mark) => mark.bar)], inner.bottom, inner.top, { zero: true, padding: 0.08 }),
   }));
   const points = [];
@@ -215,6 +245,8 @@ function drawBars(spec) {
     }
     root.append(group);
   }
+  addRings(root, spec, (mark) => [x.at(mark.x) + offset(mark.series, x.band), y.at(mark.y)], points,
+    shown.length === 1);
   return { root, points };
 }
 
@@ -286,9 +318,10 @@ function drawStacked(spec) {
 
 // Distributions (low and high are of x) and time series.
 function drawTraces(spec) {
-  const { traces, styles, plot } = spec;
+  const { traces, styles, plot, over } = spec;
   const cdf = plot.kind === "cdf";
-  const all = traces.flatMap((trace) => trace.points);
+  const all = [...traces.flatMap((trace) => trace.points),
+    ...over.map((mark) => [mark.x, mark.y, mark.x, mark.x])];
   const { root, x, y } = frame(spec, (inner) => ({
     x: numberScale(plot.x_scale, all.flatMap((p) => (cdf ? [p[2], p[3]] : [p[0]])), inner.left,
       inner.right, { padding: 0.01 }),
@@ -317,6 +350,7 @@ function drawTraces(spec) {
     }
     root.append(group);
   }
+  addRings(root, spec, (mark) => [x.at(mark.x), y.at(mark.y)], points);
   return { root, points };
 }
 
