@@ -305,31 +305,37 @@ def machines_command(args):
 
 
 def report_command(args):
-    """the report of all results, as REPORT.md and as a page, in the results' folder report"""
-    from experiments import page, report_data, plots, report
+    """the report of all results: a page for each paper, in Markdown and with plots to look into"""
+    from experiments import dot_plot, page, papers, plots, report, report_data, verdicts_page
     folder = pathlib.Path(args.results)
     entries = report_data.collect(folder)
+    if args.pictures:
+        dot_plot.draw(entries, folder / "verdicts.png")
     for entry in entries:
         for run in entry.runs if args.pictures else []:
             plots.draw(entry.experiment, run.measured, run.figure, run.extras)
     total, folder = report_data.summary(entries), folder / "report"
     files.refuse_link(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    for path, text in ((folder / "REPORT.md", report.markdown(entries, total, folder)),
-                       (folder / "index.html", page.page(entries, total))):
-        files.write(path, text)
-        say(f"written: {path}")
+    for name, text in (("REPORT.md", verdicts_page.index(entries, total)),
+                       *((f"{paper.slug}.md", papers.markdown(paper, folder))
+                         for paper in papers.of_entries(entries)),
+                       ("own.md", report.own_page(entries, folder)),
+                       ("index.html", page.page(entries, total))):
+        files.write(folder / name, text)
+        say(f"written: {folder / name}")
     say(report.summary_lines(total)[0])
     return 0
 
 
 def verdicts_command(args):
-    """a line for each paper and each published result, as VERDICTS.md"""
-    from experiments import report_data, verdicts_page
-    entries = report_data.collect(args.results)
-    path = pathlib.Path(args.results) / "VERDICTS.md"
-    files.write(path, verdicts_page.page(entries, report_data.summary(entries)))
-    say(f"written: {path}")
+    """a line for each paper and each published result, as VERDICTS.md, and verdicts.png"""
+    from experiments import dot_plot, report_data, verdicts_page
+    folder = pathlib.Path(args.results)
+    entries = report_data.collect(folder)
+    dot_plot.draw(entries, folder / "verdicts.png")
+    files.write(folder / "VERDICTS.md", verdicts_page.page(entries, report_data.summary(entries)))
+    say(f"written: {folder / 'VERDICTS.md'} and {folder / 'verdicts.png'}")
     return 0
 
 

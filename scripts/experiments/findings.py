@@ -51,6 +51,12 @@ class Finding:
         return check_values.ours_of(self.run.measured, self.check) if self.judge else None
 
     @property
+    def ratio(self):
+        """Returns our number over the published one, or None if there is no ratio above 0."""
+        ours = self.ours if self.published else None
+        return ours / self.published if ours and ours / self.published > 0 else None
+
+    @property
     def sentence(self):
         """Returns the check, both numbers, and the verdict with its judge or reason."""
         beside = self.judge and check_values.beside_published(self.run.measured, self.check)

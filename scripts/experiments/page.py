@@ -1,6 +1,7 @@
-"""Writes results/report/index.html: one plain file with the report and plots with filters.
+"""Writes results/report/index.html: one plain file with the first screen, a page for each paper,
+and plots with filters.
 
-The page embeds the same numbers as REPORT.md and the PNGs (from curves.py) as JSON; its programs,
+The page embeds the same numbers as the Markdown and the PNGs as JSON; its programs,
 scripts/experiments/page/*.js, draw them. The page loads no other file, so it works without a server
 and without a network.
 """
@@ -12,11 +13,12 @@ import json
 import pathlib
 import re
 
-from experiments import check_values, curves, report, text_tables
+from experiments import (check_values, curves, dots, findings, papers, report, text_tables,
+                         verdicts_page)
 from experiments.style import SCHEMES, component_colours, component_names
 
 HERE = pathlib.Path(__file__).resolve().parent / "page"
-PROGRAMS = ("errors.js", "scales.js", "plot.js", "page.js")
+PROGRAMS = ("errors.js", "scales.js", "plot.js", "dots.js", "page.js")
 
 
 def rounded(value):
@@ -81,7 +83,7 @@ def run_of(entry, run):
     if kind == "dependencies":
         colours = {name: colour for colour, name in curves.EDGE_KINDS.values()}
         parts = list(colours)
-    ours, published = report.numbers_of(run, one)
+    ours, published = report.numbers_of(run)
     heads, lines = text_tables.heads_and_lines(measured.table())
     return {"name": run.name, "machine": report.machine_name(run), "of": run.machine,
             "revision": run.revision, "simulated": run.simulated, "where": run.label,
@@ -107,18 +109,34 @@ def run_of(entry, run):
 
 def entry_of(entry):
     one = entry.experiment
-    ours, simulated, published = report.numbers_in_a_line(entry)
-    return {"ids": entry.ids, "own": one.own, "source": one.source, "title": one.title,
+    return {"ids": entry.ids, "own": one.own, "paper": findings.paper_of(one), "source": one.source, "title": one.title,
             "claim": one.claim, "published": one.published, "setting": one.setting,
-            "here": one.here, "why": entry.why or one.why, "cause": one.cause, "ours": ours, "there": simulated, "number": published,
+            "here": one.here, "why": entry.why or one.why, "cause": one.cause,
             "simulated": one.simulated.here if one.simulated else "",
-            "verdict": entry.badge, "badge": entry.badge, "words": entry.words, "note": entry.note,
+            "verdict": entry.badge, "words": entry.words, "note": entry.note,
             "plot": plot_of(one), "command": report.command_of(entry, None),
             "runs": [run_of(entry, run) for run in entry.ordered],
             "tables": [{"title": made.title, "sentences": made.sentences, "columns": made.columns,
                         "lines": [[rounded(cell) for cell in line] for line in made.lines]}
                        for made in entry.tables],
-            "findings": [{**one.data(), "ours": rounded(one.ours)} for one in entry.findings]}
+            "falls": [one.sentence for one in papers.falling(entry)]}
+
+
+def screen_of(entries, total):
+    """Returns the data of the first screen, which are those of VERDICTS.md."""
+    published = [entry for entry in entries if not entry.experiment.own]
+    of_papers = papers.of_entries(published)
+    columns, lines = verdicts_page.counts(of_papers, lambda paper: paper.name)
+    rows, placed = dots.placed(published)
+    return {"sentences": verdicts_page.sentences(of_papers, published, total),
+            "columns": columns, "lines": lines, "words": verdicts_page.WORDS,
+            "rows": rows, "dots": placed, "judges": dots.JUDGES, "band": dots.BAND,
+            "derived": dots.DERIVED,
+            "papers": [{"name": paper.name, "why": paper.why, "settle": paper.settle,
+                        "reasons": [entry.experiment.id for entry in paper.reasons],
+                        "formulas": [f"{formula} ({number})" for formula, number in
+                                     papers.formulas(paper.findings).items()]}
+                       for paper in of_papers]}
 
 
 def _own(name):
@@ -149,7 +167,7 @@ def embedded(data):
 
 
 def page(entries, total):
-    data = {"counts": total, "schemes": SCHEMES,
+    data = {"schemes": SCHEMES, "screen": screen_of(entries, total),
             "entries": [entry_of(entry) for entry in entries]}
     values = {"policy": policy(), "style": style(), "data": embedded(data),
               "summary": "".join(f"<p>{html.escape(line)}</p>"

@@ -17,6 +17,7 @@ import matplotlib.pyplot as plt
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
 from experiments import curves, doubts, files, labels, plot_kinds, verdicts
 from experiments.groups import DECIDED, RATE
@@ -40,13 +41,25 @@ def draw(experiment, measured, path, extras):
     with plt.rc_context(SETTINGS):
         size = pathlib.Path(path).stem
         figure = Figure(experiment, measured, extras, size)
-        image = figure.image()
-    # A palette makes the file three times smaller. MAXCOVERAGE keeps rare colours, so a scheme has
-    # the same colour in every figure.
-    colours = {"dependencies": 64, "points": 255}.get(figure.kind, 128)
+        write(path, figure.image(), {"dependencies": 64, "points": 255}.get(figure.kind, 128))
+
+
+def pixels(figure):
+    """Returns the image of a matplotlib figure, which it closes."""
     written = io.BytesIO()
+    figure.savefig(written, dpi=DOTS, facecolor="white")
+    plt.close(figure)
+    return Image.open(written).convert("RGB")
+
+
+def write(path, image, colours, **texts):
+    """Writes an image with a palette, which makes the file three times smaller, and with texts.
+    MAXCOVERAGE keeps rare colours, so a scheme has the same colour in every figure."""
+    written, info = io.BytesIO(), PngInfo()
+    for name, said in texts.items():
+        info.add_text(name, said)
     image.quantize(colours, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
-        written, "PNG", optimize=True)
+        written, "PNG", optimize=True, pnginfo=info)
     files.write(path, written.getvalue())
 
 
@@ -146,10 +159,7 @@ class Figure:
             plot_kinds.name_lines(axes, ends, self.styles)
         for axes, marks in self.named:
             labels.name_points(axes, marks, self.styles)
-        written = io.BytesIO()
-        figure.savefig(written, dpi=DOTS, facecolor="white")
-        plt.close(figure)
-        return Image.open(written).convert("RGB")
+        return pixels(figure)
 
     @staticmethod
     def _place(body, grid, cells, inches, words):

@@ -1,7 +1,7 @@
-"""Writes REPORT.md: published results, our measurements, and verdicts.
+"""Writes the sections of results for the report in Markdown, and the report's first sentences.
 
-Nothing on this page is written by hand: sentences come from the experiments' files, numbers and
-verdicts from the rows. The measurements that are in no paper have a separate part.
+Nothing is written by hand: sentences come from the experiments' files, numbers and verdicts from
+the rows. papers.py joins the sections to a page for each paper.
 """
 
 import os
@@ -14,8 +14,6 @@ from experiments.style import short, short_machine
 from experiments.text_tables import EMPTY, heads_and_lines, notes, thrown_away
 
 HEAD = "<!-- Written by scripts/figures.py report. Do not edit: it is overwritten. -->\n"
-COLUMNS = ["id", "source", "what", "ours", "simulated", "published", "verdict", "figure"]
-WHY = "What does not agree in full, and why"
 
 
 def cell(value):
@@ -46,28 +44,15 @@ def with_unit(value, unit):
     return said if not said or not unit else said + ("" if unit in ("x", "%") else " ") + unit
 
 
-def numbers_of(run, experiment):
-    """Returns texts of our number and of the published number, "" for a missing number."""
-    given = run.measured.wanted if run else experiment.number
+def numbers_of(run):
+    """Returns texts of our number and of the published number. Ours is "" if the run lacks it, or
+    judges none of the checks."""
+    given = run.measured.wanted
     unit = given.get("unit", "")
     published = with_unit(given.get("published"), unit)
-    return (with_unit(run.measured.number() if run else None, unit),
+    judges = not run.checks or any(verdict in verdicts.JUDGED for _, verdict in run.checks)
+    return (with_unit(run.measured.number() if judges else None, unit),
             f"{published} (derived)" if published and given.get("derived") else published)
-
-
-def numbers_in_a_line(entry):
-    """Returns a text of the native, the first simulated and the published number."""
-    one, there = entry.experiment, next(iter(entry.simulated), None)
-    ours, published = numbers_of(entry.native, one)
-    if not there:
-        return ours, "", published
-    number, beside = numbers_of(there, one)
-    of = one.number_of(True).get("what")
-    if number and of != one.number.get("what"):
-        number = f"{of}: {number}"
-    if number and beside != published:
-        number += f" (published {beside})"
-    return ours, number, published
 
 
 def command_of(entry, run):
@@ -124,20 +109,6 @@ def summary_lines(total):
     return said
 
 
-def overview(entries, folder):
-    lines = []
-    for entry in entries:
-        one, run = entry.experiment, entry.shown
-        ours, simulated, published = numbers_in_a_line(entry)
-        linked = (f"[figure]({_relative(run.figure, folder)})"
-                  if run and files.is_there(run.figure) else "")
-        lines.append([f"[{', '.join(entry.ids)}](#{anchor(entry)})", one.source or "ours",
-                      one.number.get("what", one.title), ours, simulated, published,
-                      "; ".join(part for part in (f"**{entry.words}**", entry.note) if part),
-                      linked])
-    return table(COLUMNS, lines)
-
-
 def _relative(path, folder):
     return pathlib.Path(os.path.relpath(pathlib.Path(path).resolve(),
                                         pathlib.Path(folder).resolve())).as_posix()
@@ -179,7 +150,14 @@ def check_line(run, check, verdict):
     return ". ".join(part for part in (said, beside, numbers and f"Measured: {numbers}") if part)
 
 
-def run_lines(entry, run, folder):
+def figure_lines(entry, run, folder):
+    if not run or not files.is_there(run.figure):
+        return []
+    one = entry.experiment
+    return [f"![{one.id}: {one.title}]({_relative(run.figure, folder)})", ""]
+
+
+def run_lines(entry, run, folder, shown_above):
     one = entry.experiment
     words, note = run.words
     said = [f"**{words}**{f' ({note})' if note else ''} on "
@@ -187,12 +165,12 @@ def run_lines(entry, run, folder):
             f"size {run.name}, {run.measured.rounds} rounds"
             + (f"; {run.measured.thrown_away} runs thrown away" if run.measured.thrown_away else "")
             + ".", ""]
-    ours, published = numbers_of(run, one)
+    ours, published = numbers_of(run)
     if ours:
         said += [f"{run.measured.wanted['what']}: **{ours}**"
                  + (f", published {published}." if published else "."), ""]
-    if files.is_there(run.figure):
-        said += [f"![{one.id}: {one.title}]({_relative(run.figure, folder)})", ""]
+    if not shown_above or run is not entry.shown:
+        said += figure_lines(entry, run, folder)
     if run.outdated:
         said.append(f"- **Outdated**: {run.outdated} of {len(run.measured.rows)} rows were made with "
                     "other settings than the file has now.")
@@ -212,30 +190,14 @@ def run_lines(entry, run, folder):
     return said
 
 
-def _said_at_the_top(entry):
-    return bool(entry.falls) and not entry.experiment.own
-
-
-def _why_in_section(entry):
-    if _said_at_the_top(entry):
-        return f"[{WHY}](#{WHY.lower().replace(',', '').replace(' ', '-')})"
-    return entry.experiment.why
-
-
-def what_falls(entries):
-    return table(["id", "result", "what falls", "cause", "why"], [
-        [f"[{', '.join(entry.ids)}](#{anchor(entry)})", entry.experiment.title,
-         "<br>".join(entry.falls), entry.experiment.cause, entry.why or "no reason was found yet"]
-        for entry in entries])
-
-
-def section(entry, folder):
+def section(entry, folder, shown_above=False):
+    """Returns the lines of a result. If `shown_above`, they omit its first figure and its reason."""
     one = entry.experiment
     said = [f'<a id="{anchor(entry)}"></a>', f"### {', '.join(entry.ids)}: {one.title}", ""]
     for what, value in (("Source", one.source), ("Claim", one.claim), ("Published", one.published),
                         ("There", one.setting), ("Here", one.here),
                         ("Simulated", one.simulated.here if one.simulated else ""),
-                        ("Why", _why_in_section(entry))):
+                        ("Why", "" if shown_above else entry.why or one.why)):
         if value:
             said.append(f"- {what}: {value}")
     quoted = [f"- The paper: {check['quotes']}" for check in one.checks if "quotes" in check]
@@ -243,27 +205,18 @@ def section(entry, folder):
     if not entry.runs:
         said += ["Not run. `" + command_of(entry, None) + "` runs it.", ""]
     for run in entry.ordered:
-        said += run_lines(entry, run, folder)
+        said += run_lines(entry, run, folder, shown_above)
     for made in entry.tables:
         said += [f"**{made.title}**", "", *(f"{line}\n" for line in made.sentences),
                  table(made.columns, made.lines)]
     return said
 
 
-def markdown(entries, total, folder):
-    published = [entry for entry in entries if not entry.experiment.own]
-    own = [entry for entry in entries if entry.experiment.own]
-    said = [HEAD, "# The published results, made again", "", *map(plain, summary_lines(total)), "",
-            "The same with plots to look into: `scripts/figures.py serve`.", ""]
-    failing = [entry for entry in published if _said_at_the_top(entry)]
-    if failing:
-        said += [f"## {WHY}", "", what_falls(failing)]
-    said += ["## All results", "", overview(published, folder), "## Each result", ""]
-    for entry in published:
-        said += section(entry, folder)
-    if own:
-        said += ["## logjam's own measurements", "", overview(own, folder)]
-        for entry in own:
+def own_page(entries, folder):
+    """Returns the page of the measurements that are in no paper."""
+    said = [HEAD, "# logjam's own measurements", "", "[All papers](REPORT.md)", ""]
+    for entry in entries:
+        if entry.experiment.own:
             said += section(entry, folder)
     return "\n".join(said).rstrip() + "\n"
 

@@ -1,33 +1,22 @@
-"""Writes VERDICTS.md: on its first screen a line for each paper, then a line for each result. Also
-writes the table of docs/REPRODUCING.md.
+"""Writes VERDICTS.md: on its first screen a line for each paper and the dot plot, then a line for
+each result. The report and the page begin with the same screen. Also writes the table of
+docs/REPRODUCING.md.
 
 All counts are of checks. Sentences about a paper come from config/papers.toml."""
 
-from experiments import definition, findings, tomllib, verdicts
+from experiments import findings, papers, report, verdicts
 from experiments.analysis import cores_of
 from experiments.findings import NATIVE, SIMULATED
 from experiments.report import HEAD, counts_in_words, table
 from experiments.store import number_of
 
-PAPERS = definition.CONFIG / "papers.toml"
 COUNTS = [*verdicts.EVERY, NATIVE, SIMULATED]
+FORMULAS = 2  # that the screen names
 LEAST_JUDGED = 3  # checks of a paper of which a share says something
-
-
-def papers():
-    """Maps the papers' names to their fields `why` and `settle`."""
-    return tomllib.loads(PAPERS.read_text(encoding="utf-8"))
 
 
 def _cells(found):
     return [str(number) if number else "" for number in findings.counts(found).values()]
-
-
-def _by_paper(found):
-    made = {}
-    for one in found:
-        made.setdefault(one.paper, []).append(one)
-    return made
 
 
 def share(found):
@@ -43,7 +32,7 @@ def least(of_papers):
     if not least:
         return ""
     own = [one.word for one in of_papers[least] if one.word in verdicts.OWN]
-    return (f"- **{least} agrees least**: {own.count(verdicts.AGREES)} of its {len(own)} judged checks "
+    return (f"**{least} agrees least**: {own.count(verdicts.AGREES)} of its {len(own)} judged checks "
             f"({100 * shares[least]:.0f} %).")
 
 
@@ -55,8 +44,8 @@ def _real_machine(entries):
 
 def _where_native(found, machine):
     ids = [one.id for one in found if one.judge == NATIVE]
-    return (f"- **Where {machine} judges**: "
-            + (", ".join(f"{name} {ids.count(name)}" for name in dict.fromkeys(ids)) or "nowhere") + ".")
+    said = [name + (f" ({ids.count(name)})" if ids.count(name) > 1 else "") for name in dict.fromkeys(ids)]
+    return f"**Where {machine} judges**: {', '.join(said) or 'nowhere'}."
 
 
 def _unsteady(entries):
@@ -65,7 +54,7 @@ def _unsteady(entries):
             f"{name}" for name, of_kind in (
                 (NATIVE, [run for run in runs if not run.simulated]),
                 (SIMULATED, [run for run in runs if run.simulated]))]
-    return f"- **Unsteady rows** judge nothing: {' and '.join(said)} rows are."
+    return f"**Unsteady rows** judge nothing: {' and '.join(said)} rows are."
 
 
 def _headline(found, machine, total):
@@ -83,7 +72,36 @@ A check is a sentence or a number of its paper. It *agrees* if the sentence hold
 the published one (the file may give another range). *Direction only*: within 5 times and on the published side. \
 *By a device's formula*: the check agrees, and the configured device alone gives that. *Not tested*: too few cores, \
 rounds that disagree, or no steady rows. The columns native and simulated split the first three: a simulated machine \
-judges where the native rows do not. Below 2 times it decides no order ([VALIDATION](../docs/VALIDATION.md))."""
+judges where the native rows do not. Below 2 times it decides no order"""
+
+
+def _formulas(found):
+    said = [f"{number} times {formula}" for formula, number in
+            papers.formulas(found).most_common(FORMULAS)]
+    return f"**A device's formula** is most often: {'; '.join(said)}." if said else ""
+
+
+def counts(of_papers, names):
+    """Returns the columns and lines of the counts. `names` writes a Paper's name."""
+    everything = [one for paper in of_papers for one in paper.findings]
+    lines = [[names(paper), str(len(paper.findings)), *_cells(paper.findings)] for paper in of_papers]
+    return ["paper", "checks", *COUNTS], [*lines, ["all", str(len(everything)), *_cells(everything)]]
+
+
+def sentences(of_papers, entries, total):
+    found, machine = [one for paper in of_papers for one in paper.findings], _real_machine(entries)
+    return [line for line in (
+        _headline(found, machine, total), least({paper.name: paper.findings for paper in of_papers}),
+        _where_native(found, machine), _formulas(found), _unsteady(entries)) if line]
+
+
+def screen(of_papers, entries, total, picture, names=lambda paper: paper.name):
+    """Returns the lines of the first screen in Markdown."""
+    headline, *more = sentences(of_papers, entries, total)
+    return [headline, "", table(*counts(of_papers, names)), *(f"- {line}" for line in more), "",
+            f"![Our numbers over the published ones]({picture})", "",
+            table(["paper", "why checks fall", "what would settle it"],
+                  [[paper.name, paper.why, paper.settle] for paper in of_papers])]
 
 
 def _command(entry, run):
@@ -129,9 +147,6 @@ def appendix(entries):
 
 def page(entries, total):
     entries = [entry for entry in entries if not entry.experiment.own]
-    found, about = findings.of_entries(entries), papers()
-    of_papers, machine = _by_paper(found), _real_machine(entries)
-    lines = [[paper, str(len(of_paper)), *_cells(of_paper)] for paper, of_paper in of_papers.items()]
     of_results = []
     for entry in entries:
         one, run = entry.experiment, entry.shown
@@ -142,15 +157,23 @@ def page(entries, total):
             f"{sum(each.unsteady for each in entry.runs)} of {rows}", run.revision[:12] if run else ""])
     return "\n".join([
         HEAD.replace("report", "verdicts"), "# The verdicts on the published results", "",
-        _headline(found, machine, total), "",
-        table(["paper", "checks", *COUNTS], [*lines, ["all", str(len(found)), *_cells(found)]]),
-        *[line for line in (least(of_papers), _where_native(found, machine), _unsteady(entries)) if line], "",
-        table(["paper", "why checks fall", "what would settle it"],
-              [[paper, about[paper]["why"], about[paper]["settle"]] for paper in of_papers]),
-        WORDS, "",
+        *screen(papers.of_entries(entries), entries, total, "verdicts.png"),
+        f"{WORDS} ([VALIDATION](../docs/VALIDATION.md)).", "",
         "## Each result", "",
-        "`scripts/figures.py report` builds the long form (numbers, quotations, reasons, rows), and "
-        "`scripts/figures.py serve` the page.",
+        "`scripts/figures.py report` builds a page for each paper (numbers, quotations, reasons, rows), and "
+        "`scripts/figures.py serve` the page with plots.",
         "[CHANGED_CHECKS.md](CHANGED_CHECKS.md) has the checks that were removed, loosened or tightened.",
         "", table(["id", "paper", "result", "checks", *COUNTS, "unsteady rows", "revision"], of_results),
     ]).rstrip() + "\n"
+
+
+def index(entries, total):
+    """Returns REPORT.md: the screen, and what was measured. The pages of the papers lie beside it."""
+    published = [entry for entry in entries if not entry.experiment.own]
+    return "\n".join([
+        HEAD, "# The published results, made again", "",
+        *screen(papers.of_entries(published), published, total, "../verdicts.png",
+                lambda paper: f"[{paper.name}]({paper.slug}.md)"), f"{WORDS}.", "",
+        "[logjam's own measurements](own.md) are in no paper. The same with plots to look into: "
+        "`scripts/figures.py serve`.", "", "## What was measured", "",
+        *map(report.plain, report.summary_lines(total))]).rstrip() + "\n"

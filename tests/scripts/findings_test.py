@@ -2,29 +2,18 @@
 
 import synthetic
 from fixtures import ROOT, InADirectory
+from matplotlib.colors import to_rgb
+from PIL import Image
 
-from experiments import definition, findings, report_data, verdicts, verdicts_page
+from experiments import (definition, dot_plot, dots, findings, papers, report_data, style,
+                         verdicts, verdicts_page)
 
 SIMULATED = "simulated Intel Xeon, 64 cores"
-NUMBERS = """
-[[check]]
-quotes = "so"
-says = "a number"
-ours = "ratio('tps', {'log': 'poplar'}, {'log': 'centr'}, threads=8, workload='ycsb')"
-published = 2
-derived = "4 / 2"
-cause = "paper"
-[[check]]
-says = "twice the devices"
-ours = "ratio('tps', {'log': 'silo'}, {'log': 'centr'}, threads=8, workload='ycsb')"
-published = 2
-device_bound = "two devices over one"
-"""
 
 
 class OneFinding(InADirectory):
     def found(self, *names, **columns):
-        one = synthetic.experiment(synthetic.LINES + NUMBERS)
+        one = synthetic.experiment(synthetic.LINES + synthetic.NUMBERS)
         for name in names:
             synthetic.put(self.directory, one, name, **columns, **(
                 {"machine": SIMULATED} if "-" in name else {}))
@@ -60,6 +49,52 @@ class OneFinding(InADirectory):
             self.assertEqual({one.verdict for one in found} - {verdicts.OPEN}, {verdicts.MISSING})
 
 
+class Dots(InADirectory):
+    def placed(self, toml=synthetic.LINES + synthetic.NUMBERS, **columns):
+        one = synthetic.experiment(toml)
+        for name, machine in (("quick", synthetic.MACHINE), ("quick-xeon", SIMULATED)):
+            synthetic.put(self.directory, one, name, machine=machine, **columns)
+        entries, _ = synthetic.collected(self.directory, one)
+        return entries, *dots.placed(entries)
+
+    def test_a_dot_is_ours_over_published_of_a_judged_check_with_a_number(self):
+        entries, rows, found = self.placed()
+        self.assertEqual(rows, [{"id": "P5", "paper": "Poplar", "title": "Throughput against devices"}])
+        self.assertEqual([(dot["ratio"], dot["judge"], dot["derived"]) for dot in found],
+                         [(1, "device", False), (1.125, "native", True)])
+        self.assertEqual([dot["says"] for dot in found],
+                         [one.sentence for one in reversed(entries[0].findings[2:])])
+        _, _, found = self.placed(synthetic.LINES + synthetic.NUMBERS.replace(
+            "published = 2\nderived", "published = 2\nneeds_cores = 64\nderived"))
+        self.assertEqual([dot["judge"] for dot in found], ["device", "simulated"])
+        self.assertEqual(self.placed(unsteady="the second half is slower")[1:], ([], []))
+
+    def test_no_two_dots_of_a_row_lie_over_each_other(self):
+        _, _, found = self.placed(synthetic.LINES + 3 * synthetic.NUMBERS)
+        self.assertEqual(len({(dot["ratio"], dot["lane"]) for dot in found}), 6)
+
+    def test_judges_differ_in_their_markers_and_as_greys(self):
+        colours, markers, _ = zip(*dots.JUDGES.values())
+        self.assertEqual(len(set(markers)), 3)
+        greys = sorted(sum(to_rgb(style.COLOURS[colour])) for colour in colours)
+        self.assertGreater(min(b - a for a, b in zip(greys, greys[1:])), 0.3)
+
+    def test_the_picture_names_the_dots_of_which_it_is(self):
+        entries, rows, found = self.placed()
+        path = self.directory / "verdicts.png"
+        dot_plot.draw(entries, path)
+        with Image.open(path) as picture:
+            self.assertEqual(picture.text["dots"], dots.digest(entries))
+        _, axes = dot_plot.plot(rows, found)
+        band = axes.patches[0].get_extents().transformed(axes.transData.inverted())
+        self.assertEqual((round(band.x0, 6), round(band.x1, 6)), dots.BAND)
+        self.assertEqual([(line.get_xdata()[0], line.get_marker(), line.get_mfc())
+                          for line in axes.lines if line.get_marker() != "None"],
+                         [(1, "s", style.COLOURS["black"]), (1.125, "o", "white")])
+        again, _, _ = self.placed(tps="1000")
+        self.assertNotEqual(dots.digest(again), dots.digest(entries))
+
+
 class Screen(InADirectory):
     def test_counts_every_check_once(self):
         entries = report_data.collect(ROOT / "results")
@@ -76,6 +111,10 @@ class Screen(InADirectory):
         self.assertIn(f"\n{verdicts_page.appendix(entries)}\n",
                       (ROOT / "docs" / "REPRODUCING.md").read_text(encoding="utf-8"),
                       "scripts/figures.py list --appendix prints it anew")
+        self.assertIn("](verdicts.png)", page)
+        with Image.open(ROOT / "results" / "verdicts.png") as picture:
+            self.assertEqual(picture.text["dots"], dots.digest(entries),
+                             "scripts/figures.py verdicts draws it anew")
         readme = (ROOT / "README.md").read_text(encoding="utf-8")
         counts = [number[word] for word in verdicts.EVERY]
         self.assertIn(f"| {' | '.join(verdicts.EVERY)} |\n{len(counts) * '|---'}|\n"
@@ -96,7 +135,7 @@ class Screen(InADirectory):
                     {paper: of(paper, *words) for paper, words in papers.items()}))
 
     def test_every_paper_says_why_its_checks_fall_and_what_would_settle_it(self):
-        about = verdicts_page.papers()
+        about = papers.about()
         self.assertEqual(set(about), {findings.paper_of(one) for one in definition.load_all().values()
                                       if not one.own})
         for paper, said in about.items():

@@ -63,3 +63,9 @@ class InADirectory(unittest.TestCase):
         if check and done.returncode != 0:
             self.fail(f"{words} ended with {done.returncode}: {done.stdout}{done.stderr}")
         return done
+
+    def report(self):
+        """Writes the report; returns its pages in Markdown, one after the other."""
+        self.run_figures("report", f"--results={self.directory}")
+        return "".join(path.read_text(encoding="utf-8")
+                       for path in sorted((self.directory / "report").glob("*.md")))

@@ -30,7 +30,7 @@ def write_page(folder):
     """Writes a report of experiments that were never run. Returns the page's text."""
     experiments = {}
     for name, own in EXPERIMENTS.items():
-        one = synthetic.experiment(getattr(synthetic, name), own)
+        one = synthetic.experiment(getattr(synthetic, name) + synthetic.NUMBERS * (name == "LINES"), own)
         experiments[one.id] = one
         path = synthetic.put(folder, one)
         extras = synthetic.extras(one).get(one.plot["kind"])
@@ -38,6 +38,7 @@ def write_page(folder):
             store.write_rows(path.with_name(f"quick.{one.plot['kind']}.csv"), extras)
     lines = experiments["P5"]
     lines.why = "a flag of its own, `--locks=early`, decides it"
+    experiments["E9"].why = "its flushes are long"
     synthetic.put(folder, lines, "quick-xeon", machine="simulated Xeon, 64 cores")
     experiments["P6"] = synthetic.experiment(synthetic.LINES.replace('"P5"', '"P6"'))
     return page.page(*synthetic.collected(folder, *experiments.values()))
@@ -96,7 +97,16 @@ class Page(InADirectory):
     def test_all_results_are_there_with_their_plots_and_no_error(self):
         found = self.document()
         self.assertEqual(self.ids(found), ["P5", "P8", "E9", "A15", "P6", "demo", "T1"])
-        self.assertEqual(len(re.findall(r'<tr data-id=', found)), 7)
+        self.assertEqual(re.findall(r'<g class="dot c-([a-z]*)[^"]*" role="img" aria-label="([^"]*)"', found), [
+            ("black", "P5: twice the devices. ours 2, published 2; it agrees from 1 to 4. "
+                      "by a device's formula (a device's formula)"),
+            ("blue", "P5: a number. ours 2.25, published 2 (derived: 4 / 2); it agrees from 1 to 4. "
+                     "agrees (native)")])
+        self.assertEqual(len(re.findall(r'<rect [^>]*class="band"', found)), 2)  # with the legend's
+        section = found[found.index('id="p5"'):found.index('id="p8"')]
+        places = [section.index(f'data-run="{name}"') for name in ("quick", "quick-xeon")]
+        self.assertLess(places[0], section.index('class="appendix"'))
+        self.assertGreater(places[1], section.index('class="appendix"'))
         self.assertIn("E9, E11", found)
         for series in ("centr", "poplar", "work", "sync", "on an older one"):
             self.assertIn(series, SERIES.findall(found))
@@ -112,6 +122,7 @@ class Page(InADirectory):
         for address, ids in (("#log=poplar", ["P5", "P8", "E9", "T1"]),
                              ("#machine=simulated+xeon", ["P5"]),
                              ("#verdict=disagrees", ["E9"]), ("#verdict=not+tested", ["P8", "P6"]),
+                             ("#paper=ELEDA", ["E9"]), ("#paper=Poplar", ["P5", "P8", "P6"]),
                              ("#workload=tpcc&find=devices", ["P5"]), ("#p8", None)):
             with self.subTest(address):
                 found[address] = self.document(address)
@@ -119,6 +130,11 @@ class Page(InADirectory):
                     self.assertEqual(len(self.ids(found[address])), 7)
                 else:
                     self.assertEqual(self.ids(found[address]), ids)
+        one = re.sub("<script.*?</script>", "", found["#paper=ELEDA"], flags=re.S)
+        for said in ("ELEDA agrees least", "logjam's own"):
+            self.assertNotIn(said, one)
+        self.assertLess(one.index("The reasons that explain most"), one.index('data-id="E9"'))
+        self.assertIn("its flushes are long", one)
         lines = found["#log=poplar"]
         lines = lines[lines.index('id="p5"'):lines.index('id="p8"')]
         self.assertEqual(set(SERIES.findall(lines)), {"poplar"})
@@ -182,18 +198,18 @@ class PlainFile(InADirectory):
     def test_hostile_texts_are_texts_in_the_report_and_in_figures(self):
         page_of_hostile_rows(self.directory)
         one = synthetic.experiment(synthetic.LINES)
-        entries, total = synthetic.collected(self.directory, one)
-        text = report.markdown(entries, total, self.directory)
+        (entry,), _ = synthetic.collected(self.directory, one)
+        text = synthetic.markdown(self.directory, one)
         text = re.sub(r"(?<!\\)`[^`\n]*`", "", text)  # HTML shows code unchanged
         self.assertNotRegex(text, r"(?<!\\)<(img|script|/script|b>|!--<)|(?<!\\)\]\(javascript")
-        run, = entries[0].runs
+        run, = entry.runs
         rows = [{**row, "axis_log": "$\\frac{$" + row["axis_log"]} for row in run.measured.rows]
         plots.draw(one, Measured(one, rows), run.figure, {})
         victim = self.directory / "victim"
         run.figure.replace(victim)
         run.figure.symlink_to(victim)
         for use in (lambda: plots.draw(one, run.measured, run.figure, {}),
-                    lambda: report.markdown(entries, total, self.directory)):
+                    lambda: synthetic.markdown(self.directory, one)):
             with self.assertRaisesRegex(Refused, "quick.png is a link"):
                 use()
 

@@ -26,7 +26,7 @@ class Written(InADirectory):
         return synthetic.put(self.directory, one, name, **columns)
 
     def markdown(self, *experiments):
-        return report.markdown(*synthetic.collected(self.directory, *experiments), self.directory)
+        return synthetic.markdown(self.directory, *experiments)
 
     def entry(self, one):
         return synthetic.collected(self.directory, one)[0][0]
@@ -34,10 +34,12 @@ class Written(InADirectory):
     def test_our_number_and_the_verdict_come_from_the_rows(self):
         self.put(self.lines)
         text = self.markdown(self.lines)
-        self.assertIn("| 2.25x |  | 2x | **1 of 2 agrees**; 1 not tested; needs 64 cores |", text)
+        self.assertIn("8 threads: **2.25x**, published 2x.", text)
+        self.assertIn(" | **1 of 2 agrees**; 1 not tested; needs 64 cores |", text)
         self.put(self.lines, tps="1000")
         text = self.markdown(self.lines)
-        self.assertIn("| 1x |  | 2x | **0 of 2 agree**; 1 disagrees, 1 not tested; needs 64 cores |", text)
+        self.assertIn("8 threads: **1x**, published 2x.", text)
+        self.assertIn(" | **0 of 2 agree**; 1 disagrees, 1 not tested; needs 64 cores |", text)
 
     def test_the_summary_counts_every_check_of_a_published_result_once(self):
         self.put(self.lines)
@@ -138,15 +140,31 @@ class Written(InADirectory):
         self.assertIn("**not run**", text)
         self.assertIn("`scripts/figures.py run P5 --quick --fresh --plot`", text)
 
-    def test_a_claim_that_does_not_hold_stands_in_a_table_with_its_reason(self):
-        one = synthetic.experiment(synthetic.LINES.replace(
-            'here = "two', 'why = "Two cores run no eight threads."\nhere = "two'))
-        self.put(one, tps="1000")
-        text = self.markdown(one)
-        begin = text.index(f"## {report.WHY}")
-        self.assertIn("Two cores run no eight threads.", text[begin:text.index("## All results")])
-        self.assertEqual(text.count("Two cores run no eight threads."), 1)
-        self.assertIn("- Why: [What does not agree in full, and why](#what-does-not-agree-in-full-and-why)", text)
+    def test_the_page_of_a_paper_begins_with_the_results_that_fall_most_and_their_judging_figure(self):
+        here = 'why = "Two cores run no {}."\nhere = "two'
+        more = """
+[[check]]
+says = "so"
+holds = "value('tps', threads=8, log='poplar', workload='ycsb') > 1e9"
+"""
+        few, many, without = (synthetic.experiment(toml) for toml in (
+            synthetic.LINES.replace('here = "two', here.format("P5")),
+            synthetic.LINES.replace('"P5"', '"P6"').replace('here = "two', here.format("P6")) + more,
+            synthetic.LINES.replace('"P5"', '"P7"')))
+        for one in (few, many, without):
+            self.put(one, tps="1000")
+            self.put(one, "quick-xeon", machine=SIMULATED, tps="1000")
+        for name in ("quick", "quick-xeon"):
+            (self.directory / "p6" / f"{name}.png").touch()
+        text = self.markdown(few, many, without)
+        reasons = text[text.index("## The reasons"):text.index("## Appendix")]
+        self.assertEqual([line[4:6] for line in reasons.splitlines() if line[:4] == "### "], ["P6", "P5"])
+        self.assertIn("P6: 2 of 3 checks do not agree", reasons)
+        self.assertIn("(p6/quick.png)", reasons)
+        self.assertNotIn("quick-xeon.png", reasons)
+        self.assertIn("- P6: so. disagrees (native)", reasons)
+        for said in ("Two cores run no P6.", "(p6/quick.png)", "(p6/quick-xeon.png)"):
+            self.assertEqual(text.count(said), 1)
 
     def test_simulated_rows_are_a_run_of_their_own(self):
         self.put(self.lines)
@@ -181,6 +199,14 @@ class Written(InADirectory):
         store.write_rows(path, rows)
         self.assertEqual(self.entry(one).verdicts, ["not tested: the rounds disagree"])
 
+    def test_a_run_that_judges_no_check_has_no_number(self):
+        one = synthetic.experiment(synthetic.LINES.replace("[[grid]]", "needs_cores = 64\n[[grid]]"))
+        self.put(one)
+        self.put(one, "quick-xeon", machine=SIMULATED, tps="1000")
+        text = self.markdown(one)
+        self.assertIn("8 threads: **1x**, published 2x.", text)
+        self.assertNotIn("**2.25x**", text)
+
     def test_a_claim_that_is_decided_here_has_the_simulated_verdict_beside_it(self):
         self.put(self.lines)
         self.put(self.lines, "quick-xeon", machine=SIMULATED, tps="1000")
@@ -192,13 +218,15 @@ class Written(InADirectory):
         one = synthetic.experiment(synthetic.LINES)
         self.put(one)
         self.put(one, "quick-xeon", machine=SIMULATED, tps="1000")
-        self.assertIn("| 2.25x | 1x | 2x |", self.markdown(one))
+        text = self.markdown(one)
+        self.assertLess(text.index("8 threads: **2.25x**, published 2x."),
+                        text.index("8 threads: **1x**, published 2x."))
         other = synthetic.experiment(synthetic.LINES + """
 [simulated]
 machine = "xeon"
 number = { what = "with 64", ours = "7", published = 71, unit = "x" }
 """)
-        self.assertIn("| 2.25x | with 64: 7x (published 71x) | 2x |", self.markdown(other))
+        self.assertIn("with 64: **7x**, published 71x.", self.markdown(other))
 
     def test_a_claim_that_fails_on_the_simulated_machine_has_the_reason_of_there(self):
         one = synthetic.experiment(synthetic.STACKED.replace(
@@ -271,8 +299,7 @@ class Command(InADirectory):
         self.assertIn("| [A2](../config/figures/a2.toml) | Aether, Fig. 2 |", made)
 
     def test_report_writes_all_ids_without_a_single_row(self):
-        self.run_figures("report", f"--results={self.directory}")
-        text = (self.directory / "report" / "REPORT.md").read_text(encoding="utf-8")
+        text = self.report()
         page = (self.directory / "report" / "index.html").read_text(encoding="utf-8")
         for one in definition.load_all().values():
             for name in (one.id, *one.also):

@@ -254,8 +254,7 @@ class DrawnTogether(WithAMachine):
                             for one in settings))
         self.run_figures("sensitivity", *words)
         self.assertEqual(len(self.begun()), len(ran))
-        self.run_figures("report", f"--results={self.directory}")
-        self.assertIn(title, (self.directory / "report" / "REPORT.md").read_text(encoding="utf-8"))
+        self.assertIn(title, self.report())
         for wrong in ("--draws=0", "--constants=hold", "--screen"):
             done = self.run_figures("sensitivity", *words, wrong, check=False)
             self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), done.stderr)

@@ -254,17 +254,14 @@ class OnTheCommandLine(WithAMachine):
                                    f"--results={self.directory}", check=False)
         self.assertEqual(checked.returncode, 1)
         self.assertIn("the baseline is saturated", checked.stdout)
-        self.run_figures("report", f"--results={self.directory}")
-        self.assertRegex((self.directory / "report" / "REPORT.md").read_text(encoding="utf-8"),
-                         r"\*\*\d of 13 agree, simulated niagara2\*\*")
+        self.assertRegex(self.report(), r"\*\*\d of 13 agree, simulated niagara2\*\*")
 
     def test_a_sensitivity_run_stands_in_the_report(self):
         said = self.figures("sensitivity", f"--logjam={FAKE}", "--seeds=1",
                             "--constants=dirty_cycles", f"--wal_dir={self.directory}/logs")
         self.assertIn("of 2 variants it comes out otherwise with none", said)
-        self.run_figures("report", f"--results={self.directory}")
         self.assertIn("Each constant of niagara2 halved and doubled",
-                      (self.directory / "report" / "REPORT.md").read_text(encoding="utf-8"))
+                      self.report())
 
     def test_mistakes_get_one_sentence_and_status_2(self):
         machine = f"--machine={self.machine}"

@@ -10,7 +10,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from experiments import definition, report_data, store, tomllib  # noqa: E402
+from experiments import (definition, papers, report, report_data, store, tomllib,  # noqa: E402
+                         verdicts_page)
 from experiments.analysis import Measured  # noqa: E402
 
 RATES = {"centr": 40000, "poplar": 90000, "silo": 80000, "none": 150000, "aether-cd": 70000,
@@ -69,6 +70,22 @@ holds = "ratio('tps', {'log': 'poplar'}, {'log': 'centr'}, threads=8, workload='
 says = "throughput rises up to 64 threads"
 holds = "rising(values('tps', log='poplar', workload='ycsb'))"
 needs_cores = 64
+"""
+
+# Checks of LINES with published numbers.
+NUMBERS = """
+[[check]]
+quotes = "so"
+says = "a number"
+ours = "ratio('tps', {'log': 'poplar'}, {'log': 'centr'}, threads=8, workload='ycsb')"
+published = 2
+derived = "4 / 2"
+cause = "paper"
+[[check]]
+says = "twice the devices"
+ours = "ratio('tps', {'log': 'silo'}, {'log': 'centr'}, threads=8, workload='ycsb')"
+published = 2
+device_bound = "two devices over one"
 """
 
 BARS = """
@@ -234,6 +251,14 @@ def collected(folder, *experiments):
     """Returns the data for a report of these experiments: its entries, and their summary."""
     entries = report_data.collect(folder, {one.id: one for one in experiments})
     return entries, report_data.summary(entries)
+
+
+def markdown(folder, *experiments):
+    """Returns the pages of the report in Markdown, one after the other."""
+    entries, total = collected(folder, *experiments)
+    return "\n".join([verdicts_page.index(entries, total),
+                      *(papers.markdown(paper, folder) for paper in papers.of_entries(entries)),
+                      report.own_page(entries, folder)])
 
 
 def measured(one, **columns):

@@ -1,10 +1,10 @@
 "use strict";
-// The page around the plots: filters, the table of all results, and a section for each. The state
-// is in the address, after the #: `#log=poplar&verdict=agrees` can be shared. `#p7` leads to a
+// The page around the plots: the first screen, the page of a paper, filters, and a section for each
+// result. `#paper=ELEDA` is the page of a paper. The state is in the address, after the #: `#log=poplar&verdict=agrees` can be shared. `#p7` leads to a
 // section.
 
 const data = JSON.parse(document.getElementById("data").textContent);
-const filters = { log: "", workload: "", machine: "", verdict: "", find: "" };
+const filters = { paper: "", log: "", workload: "", machine: "", verdict: "", find: "" };
 const switchedOff = new Set(); // "id run series"
 const classes = { agrees: "agrees", "direction only": "direction", disagrees: "disagrees",
   "by a device's formula": "device", "not tested": "missing", picture: "missing" };
@@ -22,9 +22,12 @@ function element(name, attributes = {}, ...children) {
 const verdictOf = (verdict, line) => element("span",
   { class: `verdict ${classes[verdict.split(":")[0]] || "missing"}` }, line || verdict);
 
-// Text with `code` in it, as elements.
-const prose = (text) => String(text).split("`").map((part, i) => (i % 2 === 1
-  ? element("code", {}, part) : part)).filter((part) => part !== "");
+// Text with `code`, **strong** and *emphasized* words in it, as elements.
+const prose = (text) => String(text).split(/(`[^`]*`|\*\*[^*]+\*\*|\*[A-Za-z][^*]*\*)/).map((part, i) => {
+  if (i % 2 === 0) return part;
+  if (part.startsWith("`")) return element("code", {}, part.slice(1, -1));
+  return part.startsWith("**") ? element("b", {}, part.slice(2, -2)) : element("i", {}, part.slice(1, -1));
+}).filter((part) => part !== "");
 
 const noteOf = (text) => (text ? element("span", { class: "note" }, ...prose(text)) : "");
 
@@ -40,6 +43,7 @@ function visibleRuns(entry) {
 }
 
 function visible(entry) {
+  if (filters.paper && (entry.own || entry.paper !== filters.paper)) return false;
   if (filters.verdict && entry.verdict !== filters.verdict) return false;
   const words = [...entry.ids, entry.source, entry.title, entry.claim].join(" ").toLowerCase();
   if (!filters.find.toLowerCase().split(/\s+/).every((word) => words.includes(word))) return false;
@@ -281,61 +285,113 @@ function runOf(entry, run) {
   };
   const host = element("div", { class: `run${run.simulated ? " simulated" : ""}`,
     "data-run": run.name },
-  element("p", { class: "origin" }, [run.of, `revision ${run.revision}`, `size ${run.name}`,
-    `${run.rounds} rounds`, run.stale, run.thrown_away ? `${run.thrown_away} runs thrown away` : ""]
-    .filter(Boolean).join("; ")),
+  element("p", { class: "origin" }, element("b", {}, run.of), ["", `revision ${run.revision}`,
+    `size ${run.name}`, `${run.rounds} rounds`, run.stale,
+    run.thrown_away ? `${run.thrown_away} runs thrown away` : ""]
+    .filter((said, i) => said || i === 0).join("; ")),
   run.ours ? element("div", { class: "compared" }, element("span", {}, `${run.what}: `,
     element("b", {}, run.ours)), run.published ? element("span", {}, "published: ",
     element("b", {}, run.published)) : "") : "",
-  legend(entry, run, redraw), panels, checksOf(run), below, command(run.command));
+  legend(entry, run, redraw), panels);
   host.redraw = redraw;
+  host.details = element("div", {}, checksOf(run), below, command(run.command));
   return host;
 }
 
+// The judging run is shown; all else is the result's appendix.
 function sectionOf(entry) {
   const facts = [["Published", entry.published], ["There", entry.setting], ["Here", entry.here],
-    ["Simulated", entry.simulated],
-    ["Cause", entry.cause], ["Why", entry.why]].filter(([, said]) => said);
+    ["Simulated", entry.simulated], ["Cause", entry.cause]].filter(([, said]) => said);
+  const [first, ...others] = visibleRuns(entry).map((run) => runOf(entry, run));
+  const appendix = element("details", { class: "appendix" },
+    element("summary", {}, "Settings, checks and rows"),
+    element("dl", {}, ...facts.flatMap(([name, said]) => [element("dt", {}, name),
+      element("dd", {}, ...prose(said))])),
+    first ? first.details : "", ...others.flatMap((run) => [run, run.details]), ...entry.tables.map(plainTable),
+    entry.runs.length ? "" : command(entry.command));
+  appendix.addEventListener("toggle", () => others.forEach((run) => run.redraw()));
   return element("article", { class: "entry", id: entry.ids[0].toLowerCase(),
     "data-id": entry.ids[0] },
   element("header", {}, element("h3", {}, element("span", { class: "id" }, entry.ids.join(", ")),
     entry.title), element("div", { class: "judged" }, noteOf(entry.note),
-  verdictOf(entry.badge, entry.words))),
+  verdictOf(entry.verdict, entry.words))),
   entry.source ? element("div", { class: "source" }, entry.source) : "",
-  element("p", { class: "claim" }, ...prose(entry.claim)),
-  element("dl", {}, ...facts.flatMap(([name, said]) => [element("dt", {}, name),
-    element("dd", {}, ...prose(said))])),
-  ...visibleRuns(entry).map((run) => runOf(entry, run)), ...entry.tables.map(plainTable),
-  entry.runs.length ? "" : command(entry.command));
+  element("p", { class: "claim" }, ...prose(entry.claim)), first || "",
+  entry.why ? element("p", {}, element("b", {}, "Why: "), ...prose(entry.why)) : "",
+  entry.falls.length ? element("details", {}, element("summary", {},
+    `${entry.falls.length} checks do not agree`), element("ul", { class: "checks" },
+    ...entry.falls.map((said) => element("li", {}, said)))) : "", appendix);
 }
 
-function overview(entries) {
-  const heads = ["id", "verdict", "claim", "ours", "simulated", "published"];
-  const lines = entries.map((entry) => element("tr", { "data-id": entry.ids[0] },
-    element("td", {}, element("a", { href: `#${entry.ids[0].toLowerCase()}` },
-      entry.ids.join(", ")), noteOf(entry.source || "ours")),
-    element("td", {}, verdictOf(entry.badge, entry.words), noteOf(entry.note)),
-    element("td", { class: "text" }, ...prose(entry.claim),
-      noteOf(entry.verdict === "agrees" ? "" : entry.why)),
-    element("td", { class: "number", "data-label": "ours" }, entry.ours),
-    element("td", { class: "number", "data-label": "simulated" }, entry.there),
-    element("td", { class: "number", "data-label": "published" }, entry.number)));
-  return element("table", {}, element("thead", {}, element("tr", {}, ...heads.map((name) =>
-    element("th", { scope: "col", class: ["ours", "simulated", "published"].includes(name) ? "number" : null },
-      name)))), element("tbody", {}, ...lines));
+// ---- the first screen, and the page of a paper
+
+const linkTo = (paper) => element("a", { href: `#paper=${encodeURIComponent(paper)}` }, paper);
+
+function plot(draw) {
+  const host = element("figure", { class: "panel plot" });
+  host.redraw = () => {
+    host.querySelector("svg")?.remove();
+    const { root, points } = draw({ width: Math.max(320, host.clientWidth) });
+    host.append(root);
+    walkable(root, points);
+  };
+  return host;
+}
+
+function countsTable(lines) {
+  const { columns } = data.screen;
+  const row = (tag, line, link) => element("tr", {}, ...line.map((cell, i) => element(tag,
+    { class: i ? "number" : null }, i === 0 && link ? linkTo(cell) : cell)));
+  return element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Checks by paper" },
+    element("table", { class: "counts" }, element("thead", {}, row("th", columns)),
+      element("tbody", {}, ...lines.map((line) => row("td", line, line[0] !== "all")))));
+}
+
+function screenOf() {
+  const { sentences, lines, papers, words } = data.screen;
+  const whys = element("table", { class: "whys" }, element("thead", {}, element("tr", {},
+    ...["paper", "why checks fall", "what would settle it"].map((said) => element("th", {}, said)))),
+  element("tbody", {}, ...papers.map(({ name, why, settle }) => element("tr", {},
+    element("td", {}, linkTo(name)), element("td", {}, ...prose(why)),
+    element("td", {}, ...prose(settle))))));
+  return [element("div", { class: "left" }, element("p", {}, ...prose(sentences[0])), countsTable(lines),
+    ...sentences.slice(1).map((said) => element("p", {}, ...prose(said)))),
+  element("div", { class: "right" }, dotsLegend(), plot(drawDots)),
+  element("div", { class: "below" }, whys, element("p", { class: "source" }, ...prose(`${words}.`)))];
+}
+
+function paperPageOf({ name, why, settle, formulas }) {
+  const facts = [["Why checks fall", why], ["What would settle it", settle],
+    ["A device's formula", formulas.join("; ")]].filter(([, said]) => said);
+  const claims = data.entries.filter((entry) => entry.paper === name).map((entry) =>
+    element("li", {}, verdictOf(entry.verdict, entry.words), " ", element("a",
+      { href: `#${entry.ids[0].toLowerCase()}` }, entry.ids.join(", ")), " ", ...prose(entry.claim)));
+  return [element("div", {}, element("h2", {}, name), element("p", {},
+    element("a", { href: "#paper=" }, "All papers")),
+  countsTable(data.screen.lines.filter(([paper]) => paper === name)),
+  element("dl", {}, ...facts.flatMap(([what, said]) => [element("dt", {}, what),
+    element("dd", {}, ...prose(said))]))),
+  element("div", {}, dotsLegend(), plot(({ width }) => drawDots({ width, paper: name }))),
+  element("div", { class: "below" }, element("h3", {}, "What the paper says, and what we find"),
+    element("ul", { class: "checks claims" }, ...claims))];
 }
 
 // ---- the whole page
 
 function render() {
+  const paper = data.screen.papers.find(({ name }) => name === filters.paper);
+  byId("screen").replaceChildren(...(paper ? [] : screenOf()));
+  byId("paper-page").replaceChildren(...(paper ? paperPageOf(paper) : []));
   const shown = data.entries.filter(visible);
-  byId("overview").replaceChildren(overview(shown));
+  const isReason = (entry) => paper?.reasons.includes(entry.ids[0]);
   const sections = [];
-  for (const own of [false, true]) {
-    const entries = shown.filter((entry) => entry.own === own);
-    if (!entries.length) continue;
-    sections.push(element("h2", {}, own ? "logjam's own measurements" : "Each published result"),
-      ...entries.map(sectionOf));
+  for (const [title, entries] of [
+    ["The reasons that explain most", paper ? paper.reasons.map((id) =>
+      shown.find((entry) => entry.ids[0] === id)).filter(Boolean) : []],
+    [paper ? "The other results" : "Each published result",
+      shown.filter((entry) => !entry.own && !isReason(entry))],
+    ["logjam's own measurements", shown.filter((entry) => entry.own)]]) {
+    if (entries.length) sections.push(element("h2", {}, title), ...entries.map(sectionOf));
   }
   if (!shown.length) sections.push(element("p", {}, "No result matches these filters."));
   byId("results").replaceChildren(...sections);
@@ -343,13 +399,10 @@ function render() {
   byId("shown").textContent = shown.length === data.entries.length ? ""
     : `${shown.length} of ${data.entries.length} results`;
   for (const [name, value] of Object.entries(filters)) byId(name).value = value;
-  for (const button of byId("counts").children) {
-    button.setAttribute("aria-pressed", String(button.dataset.verdict === filters.verdict));
-  }
 }
 
 function redrawAll() {
-  for (const run of document.querySelectorAll(".run")) run.redraw();
+  for (const run of document.querySelectorAll(".run, .plot")) run.redraw();
 }
 
 function options(name, values) {
@@ -383,20 +436,11 @@ function writeAddress() {
 
 function begin() {
   const runs = data.entries.flatMap((entry) => entry.runs);
+  options("paper", data.screen.papers.map(({ name }) => name));
   options("log", runs.flatMap((run) => run.table.facts.map((one) => one.log)));
   options("workload", runs.flatMap((run) => run.table.facts.map((one) => one.workload)));
   options("machine", runs.map((run) => run.machine));
   options("verdict", data.entries.map((entry) => entry.verdict));
-  const counts = Object.keys(classes).map((verdict) => [verdict,
-    data.entries.filter((entry) => entry.verdict === verdict && !entry.own).length])
-    .filter(([, number]) => number);
-  byId("counts").replaceChildren(...counts.map(([verdict, number]) => {
-    const button = element("button", { type: "button", class: classes[verdict],
-      "data-verdict": verdict }, element("b", {}, number), verdict);
-    button.addEventListener("click", () => change("verdict",
-      filters.verdict === verdict ? "" : verdict));
-    return button;
-  }));
   for (const name of Object.keys(filters)) {
     byId(name).addEventListener("input", (event) => change(name, event.target.value));
   }
@@ -408,7 +452,16 @@ function begin() {
     writeAddress();
     render();
   });
-  window.addEventListener("hashchange", () => readAddress() && render());
+  window.addEventListener("hashchange", () => {
+    if (readAddress()) {
+      render();
+      window.scrollTo(0, 0);
+    } else if (!byId(hashText())) {  // the section of another paper
+      for (const name of Object.keys(filters)) filters[name] = "";
+      render();
+      byId(hashText())?.scrollIntoView();
+    }
+  });
   const section = !readAddress();
   render();
   if (section) byId(hashText())?.scrollIntoView();

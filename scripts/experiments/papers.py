@@ -1,0 +1,94 @@
+"""Collects what the results of one paper show, and writes a page for each paper in Markdown.
+
+A page has the paper's claims, the counts of its checks, and its reasons: the results with the most
+checks that do not agree, each with its figure. The settings, checks and rows of every result follow.
+"""
+
+import collections
+import dataclasses
+import math
+import re
+
+from experiments import definition, findings, report, tomllib, verdicts
+
+PAPERS = definition.CONFIG / "papers.toml"
+MOST_REASONS = 3
+FALLING = (verdicts.DIRECTION, verdicts.DISAGREES)
+
+
+def falling(entry):
+    """Returns the Findings that do not agree."""
+    return [one for one in entry.findings if one.word in FALLING]
+
+
+def _farthest(entry):
+    """Returns the largest distance of our numbers from the published ones, as a logarithm."""
+    return max((abs(math.log(one.ratio)) for one in falling(entry) if one.ratio), default=0)
+
+
+@dataclasses.dataclass
+class Paper:
+    name: str
+    entries: list
+    why: str = ""
+    settle: str = ""
+
+    @property
+    def findings(self):
+        return [one for entry in self.entries for one in entry.findings]
+
+    @property
+    def slug(self):
+        return re.sub("[^a-z0-9]+", "-", self.name.lower())
+
+    @property
+    def reasons(self):
+        """Returns the results with the most checks that fall and a reason, at most MOST_REASONS."""
+        known = [entry for entry in self.entries if falling(entry) and entry.why]
+        return sorted(known, key=lambda entry: (-len(falling(entry)), -_farthest(entry)))[
+            :MOST_REASONS]
+
+
+def about():
+    """Maps the papers' names to their fields `why` and `settle`."""
+    return tomllib.loads(PAPERS.read_text(encoding="utf-8"))
+
+
+def of_entries(entries):
+    """Returns the Papers of the published results, in the results' order."""
+    found, said = {}, about()
+    for entry in entries:
+        if not entry.experiment.own:
+            found.setdefault(findings.paper_of(entry.experiment), []).append(entry)
+    return [Paper(name, of_paper, **said.get(name, {})) for name, of_paper in found.items()]
+
+
+def formulas(found):
+    """Maps the devices' formulas that give our numbers to how many checks each decides."""
+    return collections.Counter(one.check["device_bound"] for one in found
+                               if one.judge == findings.BY_DEVICE)
+
+
+def markdown(paper, folder):
+    number, one_or_more = findings.counts(paper.findings), len(paper.findings)
+    said = [report.HEAD, f"# {paper.name}", "", "[All papers](REPORT.md)", "",
+            f"{one_or_more} checks: {report.counts_in_words(number)}.", "",
+            "## What the paper says, and what we find", "",
+            report.table(["result", "the paper says", "our checks"], [
+                [f"[{', '.join(entry.ids)}](#{report.anchor(entry)})", entry.experiment.claim,
+                 "; ".join(part for part in (f"**{entry.words}**", entry.note) if part)]
+                for entry in paper.entries])]
+    said += [f"- {what}: {of}" for what, of in (
+        ("Why checks fall", paper.why), ("What would settle it", paper.settle),
+        *(("A device's formula decides " + str(checks), formula)
+          for formula, checks in formulas(paper.findings).items())) if of]
+    if paper.reasons:
+        said += ["", "## The reasons that explain most", ""]
+    for entry in paper.reasons:
+        said += [f"### {', '.join(entry.ids)}: {len(falling(entry))} of {len(entry.findings)} checks "
+                 f"do not agree", "", *report.figure_lines(entry, entry.shown, folder), entry.why, "",
+                 *(f"- {report.plain(one.sentence)}" for one in falling(entry)), ""]
+    said += ["", "## Appendix: settings, checks and rows of each result", ""]
+    for entry in paper.entries:
+        said += report.section(entry, folder, entry in paper.reasons)
+    return "\n".join(said).rstrip() + "\n"
