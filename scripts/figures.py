@@ -324,7 +324,7 @@ def report_command(args):
                        ("index.html", page.page(entries, total))):
         files.write(folder / name, text)
         say(f"written: {folder / name}")
-    say(report.summary_lines(total)[0])
+    say(f"checks: {report.counts_in_words(total['checks'])}")
     return 0
 
 

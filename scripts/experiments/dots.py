@@ -8,7 +8,7 @@ import zlib
 from experiments.findings import BY_DEVICE, NATIVE, SIMULATED
 
 # The colours differ as greys, too, and each judge has a marker of its own.
-JUDGES = {NATIVE: ("blue", "o", "measured on real cores"),
+JUDGES = {NATIVE: ("blue", "o", "native, on real cores"),
           SIMULATED: ("orange", "^", "simulated machine"),
           BY_DEVICE: ("black", "s", "a device's formula")}
 DERIVED = "hollow: derived from the paper"

@@ -175,11 +175,11 @@ class Figure:
                              bottom=(0.5 * DOTS - bottom + 0.03 * DOTS) / (inches * DOTS))
 
     def _share_scales(self, grid, cells):
-        """Gives our panels with the same column one scale, unless a panel would look flat."""
+        """Gives the panels with the same column one scale, unless a panel would look flat."""
         own = {}
         for row_axes, row in zip(grid, cells):
             for axes, cell in zip(row_axes, row):
-                if cell and not cell[2]:
+                if cell:
                     own.setdefault(cell[1], []).append(axes)
         for column, shared in own.items():
             low, high = zip(*(axes.get_ylim() for axes in shared))

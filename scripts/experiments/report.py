@@ -8,7 +8,7 @@ import os
 import pathlib
 import re
 
-from experiments import check_values, files, findings, verdicts
+from experiments import check_values, files, verdicts
 from experiments.store import number_of
 from experiments.style import short, short_machine
 from experiments.text_tables import EMPTY, heads_and_lines, notes, thrown_away
@@ -72,13 +72,8 @@ def counts_in_words(checks):
 
 
 def summary_lines(total):
-    """Returns the report's first sentences, without markup. The page begins with them, too."""
-    checks = total["checks"]
-    said = [f"Checks of {total['of']} published results: {counts_in_words(checks)}.",
-            f"Native rows judge {checks[findings.NATIVE]} of these; a simulated machine alone judges "
-            f"{checks[findings.SIMULATED]}. "
-            + _verb(total["untested"], "result is", "results are")
-            + " not tested: fewer than half of the checks are judged."]
+    """Returns sentences without markup: what was measured, where and when."""
+    said = []
     if total["simulated"]:
         said.append("A simulated machine has the papers' cores and a model of their costs: nothing here "
                     "proves what 64 real cores do.")
@@ -91,8 +86,9 @@ def summary_lines(total):
                     f"{total['minutes']:.0f} minutes{thrown_away(total['thrown_away'])}.")
         said += [f"{line}." for line in total["doubts"]]
     if total["simulated"]:
-        said.append(f"A simulated machine judges checks of {total['decided_simulated']} of them, for which "
-                    "this one has too few cores; the table says which. "
+        said.append("A simulated machine judges checks of "
+                    f"{_verb(total['decided_simulated'], 'result', 'results')}, for which this one has too "
+                    "few cores. "
                     f"The {total['simulated_rows']:,} simulated runs, of revision "
                     f"{', '.join(total['simulated_revisions'])}, are of "
                     + "; ".join(total["simulated"])

@@ -76,9 +76,9 @@ judges where the native rows do not. Below 2 times it decides no order"""
 
 
 def _formulas(found):
-    said = [f"{number} times {formula}" for formula, number in
+    said = [f"{formula} ({number} checks)" for formula, number in
             papers.formulas(found).most_common(FORMULAS)]
-    return f"**A device's formula** is most often: {'; '.join(said)}." if said else ""
+    return f"**A device's formula** is mostly: {'; '.join(said)}." if said else ""
 
 
 def counts(of_papers, names):

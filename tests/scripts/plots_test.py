@@ -301,8 +301,14 @@ class Frame(unittest.TestCase):
         self.assertIn([[1, 3e5], [4, 9e5], [8, 1.3e6], [20, 1.4e6]], drawn["published"])
         self.assertIn([[1, 9e4], [2, 1.8e5], [4, 3.6e5], [8, 7.2e5]], drawn["poplar"])
         self.assertIn("published", [handle.get_label() for handle in plots.Header(figure).handles])
-        self.assertEqual(drawn_figure(synthetic.STACKED).cells(),
+        stacked = drawn_figure(synthetic.STACKED)
+        self.assertEqual(stacked.cells(),
                          [[("ycsb", None, True), ("ycsb", None, False), ("tpcc", None, False)]])
+        grid = Figure().subplots(1, 3, squeeze=False)
+        for axes, top in zip(grid[0], (75, 100, 90)):
+            axes.set_ylim(0, top)
+        stacked._share_scales(grid, stacked.cells())
+        self.assertEqual({axes.get_ylim() for axes in grid[0]}, {(0, 100)})
 
     def test_an_axis_is_logarithmic_where_one_side_would_be_flat(self):
         for factor, scale in ((1, None), (0.1, "log")):

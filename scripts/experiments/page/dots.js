@@ -48,7 +48,7 @@ function drawDots({ width, paper: only = "" }) {
     const [px, py] = [x.at(dot.ratio), y.at(dot.row) - dot.lane * step];
     const style = dotStyle(dot);
     root.append(svg("g", { class: `dot c-${style.colour}${dot.derived ? "" : " full"}`, role: "img", "aria-label": dot.says },
-      markerAt(px, py, style, 4)));
+      markerAt(px, py, style, dot.derived ? 4 : 4.8)));
     return { x: px, y: py, says: dot.says };
   });
   return { root, points };

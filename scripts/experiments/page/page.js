@@ -98,10 +98,11 @@ const withoutUnit = (words) => (words || "").replace(/ \((us|ms)\)$/, "");
 const ofColumn = (value, columns, column) => (Array.isArray(value)
   ? value[Math.max(0, columns.indexOf(column))] : value);
 
-// Our panels of one column can be compared: they have one scale, unless one of them would be flat.
+// Panels of one column can be compared: they have one scale, unless one of them would be flat.
 function shareScales(plot, run, panels) {
-  const own = panels.filter((one) => !one.published && one.marks.length && plot.kind !== "stacked");
-  const barsOf = (one) => [...one.marks, ...one.over].flatMap((mark) => mark.bar);
+  const own = panels.filter((one) => one.marks.length);
+  const barsOf = (one) => (plot.kind === "stacked" ? sumsOf(one.marks)
+    : [...one.marks, ...one.over].flatMap((mark) => mark.bar));
   for (const panel of own) {
     const beside = own.filter((one) => one.column === panel.column);
     const highs = beside.map((one) => Math.max(...barsOf(one)));

@@ -285,16 +285,21 @@ function drawRanges(spec) {
   return { root, points };
 }
 
+const nameOfStack = (mark) => (mark.x && mark.series ? `${mark.x}\n${mark.series}`
+  : String(mark.x || mark.series));
+
+function sumsOf(marks) {
+  const sums = {};
+  for (const mark of marks) sums[nameOfStack(mark)] = (sums[nameOfStack(mark)] || 0) + mark.y;
+  return Object.values(sums);
+}
+
 function drawStacked(spec) {
   const { marks, plot, parts } = spec;
-  const label = (mark) => (mark.x && mark.series ? `${mark.x}\n${mark.series}`
-    : String(mark.x || mark.series));
-  const names = [...new Set(marks.map(label))];
-  const sums = names.map((name) => marks.filter((mark) => label(mark) === name)
-    .reduce((sum, mark) => sum + mark.y, 0));
+  const names = [...new Set(marks.map(nameOfStack))];
   const { root, x, y } = frame(spec, (inner) => ({
     x: nameScale(names, inner.left, inner.right),
-    y: numberScale("linear", sums, inner.bottom, inner.top, { zero: true }),
+    y: numberScale("linear", [...spec.shared, ...sumsOf(marks)], inner.bottom, inner.top, { zero: true }),
   }));
   const points = [];
   const bottoms = Object.fromEntries(names.map((name) => [name, 0]));
@@ -302,7 +307,7 @@ function drawStacked(spec) {
     const part = parts[i];
     const group = groupOf(part.name, part);
     for (const mark of marks.filter((one) => one.column === column)) {
-      const name = label(mark);
+      const name = nameOfStack(mark);
       const [from, to] = [y.at(bottoms[name]), y.at(bottoms[name] + mark.y)];
       bottoms[name] += mark.y;
       const wide = Math.min(90, x.band * 0.76);
