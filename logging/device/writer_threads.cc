@@ -42,14 +42,16 @@ void WriterThreads::write_for(Slot& slot) {
   platform::favour_this_thread();
   platform::EventCount::Waiter waiter(slot.begin);
   while (true) {
-    // The state and `closing_` are loaded after prepare(): a change of either ends the sleep.
+    // The state and `closing_` are loaded after prepare(): a change of either ends the sleep. The
+    // state is loaded last: the destructor may follow a start() at once.
     const uint32_t seen = waiter.prepare();
+    const bool closing = closing_.load(platform::memory_order_acquire);
     if (slot.state.load(platform::memory_order_acquire) == kFull) {
       for (const DeviceFile::Piece& piece : slot.pieces) file_.write(piece, slot.sync);
       slot.pieces.clear();
       slot.state.store(kDone, platform::memory_order_release);
       done_.notify();
-    } else if (closing_.load(platform::memory_order_acquire)) {
+    } else if (closing) {
       return;
     } else {
       waiter.sleep(seen);
