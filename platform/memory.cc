@@ -99,7 +99,11 @@ MirroredMemory::MirroredMemory(size_t bytes, int where) {
     }
     // Places the pages before they are allocated. The second half maps the same pages as the first.
     place(data_ + half, size_, where);
-    madvise(data_ + half, size_, MADV_POPULATE_WRITE);
+    // Linux before 5.14 gives the pages at their first touch.
+    if (madvise(data_ + half, size_, MADV_POPULATE_WRITE) != 0 &&
+        (errno == ENOMEM || errno == EFAULT)) {
+      fatal("there is no memory for a log buffer of " + std::to_string(size_) + " bytes");
+    }
     // Asks for huge pages: in a ring of ordinary pages, every second record costs a TLB miss and a
     // page-table walk. This call also works if the setting `shmem_enabled` is `never`, its default.
     // Where the kernel refuses, the pages stay as they are.

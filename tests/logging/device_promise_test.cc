@@ -171,6 +171,26 @@ TEST(FileDevice, WritesInMoreSegmentsThanTheDeviceKeepsOpenAreUnderWayAtOnce) {
   }
 }
 
+class WithoutMemory final : public WrappedFiles {
+ public:
+  int64_t write(int file, uint64_t offset, std::span<const std::byte> bytes, bool synced) override {
+    return fails ? -EFAULT : WrappedFiles::write(file, offset, bytes, synced);
+  }
+  bool fails = false;
+};
+
+TEST(FailureDeathTest, AWriteForWhoseBytesTheKernelHasNoMemorySaysSo) {
+  const LogDirectory directory;
+  const platform::MirroredMemory memory(kBytes);
+  WithoutMemory files;
+  const platform::ReplaceFiles replace(files);
+  const auto device = open_device("sync", {.path = directory.file()});
+  files.fails = true;
+  EXPECT_EXIT(device->write_through(0, {memory.data(), kBytes}),
+              testing::ExitedWithCode(platform::kExitFailed),
+              "cannot write and sync the log file .* .the kernel finds no memory for the bytes.; ");
+}
+
 // Holds each write until `wanted` writes are under way.
 class Gathered final : public WrappedFiles {
  public:

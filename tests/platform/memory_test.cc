@@ -2,14 +2,25 @@
 #include "platform/memory.h"
 
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <numaif.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
+#include "platform/fatal.h"
+
 namespace logjam::platform {
 namespace {
+
+constexpr size_t kBytes = size_t{4} << 20;
 
 // The sizes are with and without huge pages.
 TEST(MirroredMemory, TheSecondHalfIsTheFirst) {
@@ -28,7 +39,27 @@ TEST(MirroredMemory, TheSecondHalfIsTheFirst) {
   }
 }
 
-constexpr size_t kBytes = size_t{4} << 20;
+// A filter of system calls takes the place of a machine without memory, and of Linux before 5.14.
+TEST(MirroredMemoryDeathTest, WithoutMemoryTheProcessEnds) {
+  const auto populate_fails = [](uint32_t error) {
+    sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[2])),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MADV_POPULATE_WRITE, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const sock_fprog program{sizeof filter / sizeof filter[0], filter};
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+    const MirroredMemory memory(kBytes);
+    _exit(0);
+  };
+  EXPECT_EXIT(populate_fails(ENOMEM), testing::ExitedWithCode(kExitFailed),
+              "no memory for a log buffer of 4194304 bytes");
+  EXPECT_EXIT(populate_fails(EINVAL), testing::ExitedWithCode(0), "");
+}
 
 struct Policy {
   int mode = -1;
