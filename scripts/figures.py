@@ -245,7 +245,7 @@ def sensitivity_command(args):
                 print_lines(columns, lines)
             continue
         for one in sensitivity.survivals(experiment, folder):
-            say(f"{one.says}: holds in {one.holds} of {one.seeds} seeds; of {one.variants} "
+            say(f"{one.says}: agrees in {one.agrees} of {one.seeds} seeds; of {one.variants} "
                 f"variants it comes out otherwise with {'; '.join(one.otherwise) or 'none'}")
     return 0
 

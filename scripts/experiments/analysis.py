@@ -208,7 +208,7 @@ class Measured:
         return self._rounds
 
     def checks(self):
-        """Returns (check, verdict) pairs. A check is open if the machine has too few cores."""
+        """Returns (check, verdict) pairs. A check is OPEN if the machine has too few cores."""
         cores, found = cores_of(self.origin), []
         for check in self.experiment.checks:
             verdict = self.verdict_of(check)

@@ -48,11 +48,11 @@ class Variant:
 
 @dataclasses.dataclass
 class Survival:
-    """The results of a check. On the unchanged machine, the check holds in `holds` of `seeds` seeds.
+    """The results of a check. On the unchanged machine, the check agrees in `agrees` of `seeds` seeds.
     `otherwise`: the variants with a verdict that is not the unchanged machine's usual verdict."""
 
     says: str
-    holds: int
+    agrees: int
     seeds: int
     variants: int
     otherwise: list
@@ -175,7 +175,7 @@ COLUMNS = ["check", "unchanged", "variants", "comes out otherwise with"]
 
 
 def lines(found):
-    return [[one.says, f"holds in {one.holds} of {one.seeds} seeds", str(one.variants),
+    return [[one.says, f"agrees in {one.agrees} of {one.seeds} seeds", str(one.variants),
              "; ".join(one.otherwise) or "none: it survives all"] for one in found]
 
 

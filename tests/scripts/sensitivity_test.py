@@ -78,7 +78,7 @@ class Sensitivity(WithAMachine):
         one = two_by_two(check=[GAINS, CENTR])
         self.vary(one)
         gains, centr = sensitivity.survivals(one, self.folder)
-        self.assertEqual((gains.holds, gains.seeds, gains.variants), (2, 2, 13))
+        self.assertEqual((gains.agrees, gains.seeds, gains.variants), (2, 2, 13))
         self.assertEqual(gains.otherwise, ["dirty_cycles doubled (2 of 2 seeds)"])
         self.assertEqual(centr.otherwise, [])
 
@@ -119,7 +119,7 @@ class Sensitivity(WithAMachine):
         one = two_by_two(check=[{"says": "no gain", "holds": f"not ({GAINS['holds']})"}])
         self.vary(one, seeds=1)
         found = sensitivity.survivals(one, self.folder)[0]
-        self.assertEqual((found.holds, found.otherwise),
+        self.assertEqual((found.agrees, found.otherwise),
                          (0, ["dirty_cycles doubled (1 of 1 seeds)"]))
 
     def judged(self, unchanged, halved):
