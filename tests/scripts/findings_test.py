@@ -134,6 +134,17 @@ class Screen(InADirectory):
                 self.assertIn(f"**{wanted} agrees least**", verdicts_page.least(
                     {paper: of(paper, *words) for paper, words in papers.items()}))
 
+    def test_the_appendix_has_the_commands_of_the_rows_that_judge(self):
+        one = synthetic.experiment(synthetic.LINES + '[simulated]\nmachine = "xeon"\n')
+        for name, columns in (("quick", {"memory_end_mb": "1234"}), ("quick-xeon", {
+                "machine": SIMULATED, "host_seconds": "60"}), ("quick-abacus", {"machine": SIMULATED})):
+            synthetic.put(self.directory, one, name, **columns)
+        lines = verdicts_page.appendix(synthetic.collected(self.directory, one)[0]).splitlines()[2:]
+        self.assertEqual(lines, [
+            "| P5 | Throughput against devices | `P5 --quick` | 2 | 0.0 | 1,234 | 1 agrees |",
+            "| P5 | Throughput against devices | `P5 --quick --simulated --seeds=3` | 1 | 72.0 | "
+            "not measured | 1 agrees |"])
+
     def test_every_paper_says_why_its_checks_fall_and_what_would_settle_it(self):
         about = papers.about()
         self.assertEqual(set(about), {findings.paper_of(one) for one in definition.load_all().values()
