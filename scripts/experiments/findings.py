@@ -65,15 +65,6 @@ class Finding:
             f"{self.id}: {self.check['says']}", beside,
             self.verdict + (f" ({by[self.judge]})" if self.judge else "")) if part)
 
-    def data(self):
-        """Returns the Finding as JSON has it. `ours` and `published` may be null."""
-        return {"id": self.id, "paper": self.paper, "says": self.check["says"],
-                "quotes": self.check.get("quotes", ""), "published": self.published,
-                "derived": self.derived, "ours": self.ours, "judge": self.judge,
-                "machine": self.run.label if self.judge else "", "verdict": self.word,
-                "reason": verdicts.reason_of(self.verdict), "cause": self.cause,
-                "sentence": self.sentence}
-
 
 def paper_of(experiment):
     """Returns the paper's name: "Aether, Fig. 2" is of Aether."""

@@ -111,7 +111,7 @@ def entry_of(entry):
     one = entry.experiment
     return {"ids": entry.ids, "own": one.own, "paper": findings.paper_of(one), "source": one.source, "title": one.title,
             "claim": one.claim, "published": one.published, "setting": one.setting,
-            "here": one.here, "why": entry.why or one.why, "cause": one.cause,
+            "here": one.here, "why": entry.why or one.why,
             "simulated": one.simulated.here if one.simulated else "",
             "verdict": entry.badge, "words": entry.words, "note": entry.note,
             "plot": plot_of(one), "command": report.command_of(entry, None),
@@ -119,7 +119,7 @@ def entry_of(entry):
             "tables": [{"title": made.title, "sentences": made.sentences, "columns": made.columns,
                         "lines": [[rounded(cell) for cell in line] for line in made.lines]}
                        for made in entry.tables],
-            "falls": [one.sentence for one in papers.falling(entry)]}
+            "falls": papers.what_falls(entry)}
 
 
 def screen_of(entries, total):
@@ -132,7 +132,8 @@ def screen_of(entries, total):
             "columns": columns, "lines": lines, "words": verdicts_page.WORDS,
             "rows": rows, "dots": placed, "judges": dots.JUDGES, "band": dots.BAND,
             "derived": dots.DERIVED,
-            "papers": [{"name": paper.name, "why": paper.why, "settle": paper.settle,
+            "papers": [{"name": paper.name, "why": paper.why, "causes": papers.causes(paper.findings),
+                        "settle": paper.settle,
                         "reasons": [entry.experiment.id for entry in paper.reasons],
                         "formulas": [f"{formula} ({number})" for formula, number in
                                      papers.formulas(paper.findings).items()]}

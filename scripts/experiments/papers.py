@@ -21,6 +21,11 @@ def falling(entry):
     return [one for one in entry.findings if one.word in FALLING]
 
 
+def what_falls(entry):
+    """Returns the sentences of the Findings that do not agree, each with its cause if it is known."""
+    return [one.sentence + (f"; cause: {one.cause}" if one.cause else "") for one in falling(entry)]
+
+
 def _farthest(entry):
     """Returns the largest distance of our numbers from the published ones, as a logarithm."""
     return max((abs(math.log(one.ratio)) for one in falling(entry) if one.ratio), default=0)
@@ -63,6 +68,12 @@ def of_entries(entries):
     return [Paper(name, of_paper, **said.get(name, {})) for name, of_paper in found.items()]
 
 
+def causes(found):
+    """Returns a text with the numbers of causes of the checks that do not agree, or ""."""
+    number = collections.Counter(one.cause for one in found if one.word in FALLING and one.cause)
+    return ", ".join(f"{cause} {checks}" for cause, checks in number.most_common())
+
+
 def formulas(found):
     """Maps the devices' formulas that give our numbers to how many checks each decides."""
     return collections.Counter(one.check["device_bound"] for one in found
@@ -70,16 +81,17 @@ def formulas(found):
 
 
 def markdown(paper, folder):
-    number, one_or_more = findings.counts(paper.findings), len(paper.findings)
+    number = findings.counts(paper.findings)
     said = [report.HEAD, f"# {paper.name}", "", "[All papers](REPORT.md)", "",
-            f"{one_or_more} checks: {report.counts_in_words(number)}.", "",
+            f"{len(paper.findings)} checks: {report.counts_in_words(number)}.", "",
             "## What the paper says, and what we find", "",
             report.table(["result", "the paper says", "our checks"], [
                 [f"[{', '.join(entry.ids)}](#{report.anchor(entry)})", entry.experiment.claim,
                  "; ".join(part for part in (f"**{entry.words}**", entry.note) if part)]
                 for entry in paper.entries])]
     said += [f"- {what}: {of}" for what, of in (
-        ("Why checks fall", paper.why), ("What would settle it", paper.settle),
+        ("Why checks fall", paper.why), ("Causes, in checks", causes(paper.findings)),
+        ("What would settle it", paper.settle),
         *(("A device's formula decides " + str(checks), formula)
           for formula, checks in formulas(paper.findings).items())) if of]
     if paper.reasons:
@@ -87,7 +99,7 @@ def markdown(paper, folder):
     for entry in paper.reasons:
         said += [f"### {', '.join(entry.ids)}: {len(falling(entry))} of {len(entry.findings)} checks "
                  f"do not agree", "", *report.figure_lines(entry, entry.shown, folder), entry.why, "",
-                 *(f"- {report.plain(one.sentence)}" for one in falling(entry)), ""]
+                 *(f"- {report.plain(one)}" for one in what_falls(entry)), ""]
     said += ["", "## Appendix: settings, checks and rows of each result", ""]
     for entry in paper.entries:
         said += report.section(entry, folder, entry in paper.reasons)

@@ -237,11 +237,6 @@ class Entry:
         return "; ".join(part for part in said if part)
 
     @property
-    def falls(self):
-        return [f"{verdict}: {check['says']}" for check, verdict, _ in self.judged
-                if verdict in FALLING]
-
-    @property
     def why(self):
         """Returns the reasons of the checks that do not agree or are undecided. If all checks need
         more cores, returns their reason, or else how our setting differs from the paper's."""

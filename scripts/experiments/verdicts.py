@@ -30,11 +30,6 @@ def word_of(verdict):
     return verdict.partition(":")[0]
 
 
-def reason_of(verdict):
-    """Returns why a check is not tested, or ""."""
-    return verdict.partition(": ")[2]
-
-
 def counted(number, word):
     """Returns a number of verdicts with their verb, as "2 agree"."""
     return f"{number} {SAID.get(word, (word, word))[number != 1]}"

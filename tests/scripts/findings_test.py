@@ -31,15 +31,6 @@ class OneFinding(InADirectory):
                 self.assertEqual([one.ours for one in found], ours)
         self.assertEqual([one.published for one in found], [None, None, 2, 2])
 
-    def test_data_has_all_that_a_picture_of_it_needs(self):
-        self.assertEqual(self.found("quick")[2].data(), {
-            "id": "P5", "paper": "Poplar", "says": "a number", "quotes": "so", "published": 2,
-            "derived": "4 / 2", "ours": 2.25, "judge": "native", "machine": "here",
-            "verdict": "agrees", "reason": "", "cause": "paper",
-            "sentence": "P5: a number. ours 2.25, published 2 (derived: 4 / 2); it agrees from 1 to 4. "
-                        "agrees (native)"})
-        self.assertEqual(self.found("quick")[1].data()["reason"], "too few cores")
-
     def test_unsteady_rows_judge_nothing_natively_and_simulated(self):
         for name in ("quick", "quick-xeon"):
             (self.directory / "p5").mkdir(exist_ok=True)

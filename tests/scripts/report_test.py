@@ -146,7 +146,8 @@ holds = "value('tps', threads=8, log='poplar', workload='ycsb') > 1e9"
 """
         few, many, without = (synthetic.experiment(toml) for toml in (
             synthetic.LINES.replace('here = "two', here.format("P5")),
-            synthetic.LINES.replace('"P5"', '"P6"').replace('here = "two', here.format("P6")) + more,
+            synthetic.LINES.replace('"P5"', '"P6"').replace(
+                'here = "two', 'cause = "model"\n' + here.format("P6")) + more,
             synthetic.LINES.replace('"P5"', '"P7"')))
         for one in (few, many, without):
             self.put(one, tps="1000")
@@ -159,7 +160,8 @@ holds = "value('tps', threads=8, log='poplar', workload='ycsb') > 1e9"
         self.assertIn("P6: 2 of 3 checks do not agree", reasons)
         self.assertIn("(p6/quick.png)", reasons)
         self.assertNotIn("quick-xeon.png", reasons)
-        self.assertIn("- P6: so. disagrees (native)", reasons)
+        self.assertIn("- P6: so. disagrees (native); cause: model", reasons)
+        self.assertIn("- Causes, in checks: model 2\n", text)
         for said in ("Two cores run no P6.", "(p6/quick.png)", "(p6/quick-xeon.png)"):
             self.assertEqual(text.count(said), 1)
 

@@ -302,7 +302,7 @@ function runOf(entry, run) {
 // The judging run is shown; all else is the result's appendix.
 function sectionOf(entry) {
   const facts = [["Published", entry.published], ["There", entry.setting], ["Here", entry.here],
-    ["Simulated", entry.simulated], ["Cause", entry.cause]].filter(([, said]) => said);
+    ["Simulated", entry.simulated]].filter(([, said]) => said);
   const [first, ...others] = visibleRuns(entry).map((run) => runOf(entry, run));
   const appendix = element("details", { class: "appendix" },
     element("summary", {}, "Settings, checks and rows"),
@@ -361,8 +361,8 @@ function screenOf() {
   element("div", { class: "below" }, whys, element("p", { class: "source" }, ...prose(`${words}.`)))];
 }
 
-function paperPageOf({ name, why, settle, formulas }) {
-  const facts = [["Why checks fall", why], ["What would settle it", settle],
+function paperPageOf({ name, why, causes, settle, formulas }) {
+  const facts = [["Why checks fall", why], ["Causes, in checks", causes], ["What would settle it", settle],
     ["A device's formula", formulas.join("; ")]].filter(([, said]) => said);
   const claims = data.entries.filter((entry) => entry.paper === name).map((entry) =>
     element("li", {}, verdictOf(entry.verdict, entry.words), " ", element("a",
