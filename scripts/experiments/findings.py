@@ -47,7 +47,7 @@ class Finding:
 
     @property
     def ours(self):
-        """Returns our number, or None if there is no published number or the check is not judged."""
+        """Returns our number, or None for a sentence and for a check that is not judged."""
         return check_values.ours_of(self.run.measured, self.check) if self.judge else None
 
     @property

@@ -123,8 +123,8 @@ class Run:
     @property
     def old(self):
         """Returns why the rows are not those that a run of today would make, or ""."""
-        settings = (f"{self.outdated} of {len(self.measured.rows)} rows were made with other settings "
-                    "than the file has now" if self.outdated else "")
+        settings = (f"{self.outdated} of {len(self.measured.rows)} rows were made with other "
+                    "settings than the file has now" if self.outdated else "")
         return "; ".join(part for part in (self.stale, settings) if part)
 
     def began(self):

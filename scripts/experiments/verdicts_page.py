@@ -32,8 +32,8 @@ def least(of_papers):
     if not least:
         return ""
     own = [one.word for one in of_papers[least] if one.word in verdicts.OWN]
-    return (f"**{least} agrees least**: {own.count(verdicts.AGREES)} of its {len(own)} judged checks "
-            f"({100 * shares[least]:.0f} %).")
+    return (f"**{least} agrees least**: {own.count(verdicts.AGREES)} of its {len(own)} judged "
+            f"checks ({100 * shares[least]:.0f} %).")
 
 
 def _real_machine(entries):
@@ -44,35 +44,38 @@ def _real_machine(entries):
 
 def _where_native(found, machine):
     ids = [one.id for one in found if one.judge == NATIVE]
-    said = [name + (f" ({ids.count(name)})" if ids.count(name) > 1 else "") for name in dict.fromkeys(ids)]
+    said = [name + (f" ({ids.count(name)})" if ids.count(name) > 1 else "")
+            for name in dict.fromkeys(ids)]
     return f"**Where {machine} judges**: {', '.join(said) or 'nowhere'}."
 
 
 def _unsteady(entries):
-    runs = [run for entry in entries for run in entry.runs]
-    said = [f"{sum(run.unsteady for run in of_kind):,} of {sum(len(run.measured.rows) for run in of_kind):,} "
-            f"{name}" for name, of_kind in (
-                (NATIVE, [run for run in runs if not run.simulated]),
-                (SIMULATED, [run for run in runs if run.simulated]))]
+    said = []
+    for name, simulated in ((NATIVE, False), (SIMULATED, True)):
+        runs = [run for entry in entries for run in entry.runs if run.simulated == simulated]
+        rows = sum(len(run.measured.rows) for run in runs)
+        said.append(f"{sum(run.unsteady for run in runs):,} of {rows:,} {name}")
     return f"**Unsteady rows** judge nothing: {' and '.join(said)} rows are."
 
 
 def _headline(found, machine, total):
     number = findings.counts(found)
-    return (f"**Of {len(found)} checks of {total['of']} published results {number[verdicts.AGREES]} agree, "
-            f"{number[verdicts.DIRECTION]} have the direction only, {number[verdicts.DISAGREES]} disagree, "
-            f"and {number[verdicts.UNTESTED]} are not tested; {number[verdicts.DEVICE]} more agree by a "
-            f"device's formula.** Of the first three kinds, {machine} judges {number[NATIVE]}, and a simulated "
-            f"machine alone {number[SIMULATED]}. {total['untested']} results are not tested: fewer than half "
-            "of their checks are judged.")
+    return (f"**Of {len(found)} checks of {total['of']} published results "
+            f"{number[verdicts.AGREES]} agree, {number[verdicts.DIRECTION]} have the direction only, "
+            f"{number[verdicts.DISAGREES]} disagree, and {number[verdicts.UNTESTED]} are not tested; "
+            f"{number[verdicts.DEVICE]} more agree by a device's formula.** Of the first three "
+            f"kinds, {machine} judges {number[NATIVE]}, and a simulated machine alone "
+            f"{number[SIMULATED]}. {total['untested']} results are not tested: fewer than half of "
+            "their checks are judged.")
 
 
 WORDS = """\
-A check is a sentence or a number of its paper. It *agrees* if the sentence holds, or if our number is within 2 times of \
-the published one (the file may give another range). *Direction only*: within 5 times and on the published side. \
-*By a device's formula*: the check agrees, and the configured device alone gives that. *Not tested*: too few cores, \
-rounds that disagree, or no steady rows. The columns native and simulated split the first three: a simulated machine \
-judges where the native rows do not. Below 2 times it decides no order"""
+A check is a sentence or a number of its paper. It *agrees* if the sentence holds, or if our \
+number is within 2 times of the published one (the file may give another range). *Direction \
+only*: within 5 times and on the published side. *By a device's formula*: the check agrees, and \
+the configured device alone gives that. *Not tested*: too few cores, rounds that disagree, or no \
+steady rows. The columns native and simulated split the first three: a simulated machine judges \
+where the native rows do not. Below 2 times it decides no order"""
 
 
 def _formulas(found):
@@ -142,7 +145,8 @@ def appendix(entries):
                           "1" if run.simulated else str(cores_of(run.measured.origin)),
                           f"{_minutes(run):.1f}", _megabytes(run),
                           counts_in_words(findings.counts(found)) if found else verdicts.PICTURE])
-    return table(["id", "result", "`scripts/figures.py run`", "cores", "minutes", "MB", "one must see"], lines)
+    return table(["id", "result", "`scripts/figures.py run`", "cores", "minutes", "MB",
+                  "one must see"], lines)
 
 
 def page(entries, total):
@@ -152,9 +156,10 @@ def page(entries, total):
         one, run = entry.experiment, entry.shown
         rows = sum(len(each.measured.rows) for each in entry.runs)
         of_results.append([
-            f"[{', '.join(entry.ids)}](../config/figures/{one.id.lower()}.toml)", one.source, one.title,
-            str(len(entry.findings)) if entry.findings else "picture", *_cells(entry.findings),
-            f"{sum(each.unsteady for each in entry.runs)} of {rows}", run.revision[:12] if run else ""])
+            f"[{', '.join(entry.ids)}](../config/figures/{one.id.lower()}.toml)", one.source,
+            one.title, str(len(entry.findings)) if entry.findings else verdicts.PICTURE,
+            *_cells(entry.findings), f"{sum(each.unsteady for each in entry.runs)} of {rows}",
+            run.revision[:12] if run else ""])
     return "\n".join([
         HEAD.replace("report", "verdicts"), "# The verdicts on the published results", "",
         *screen(papers.of_entries(entries), entries, total, "verdicts.png"),
