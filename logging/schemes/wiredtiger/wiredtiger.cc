@@ -1,5 +1,5 @@
-// `wiredtiger`: the write-ahead log of WiredTiger, MongoDB's storage engine, written from a
-// description of its steps. Workers join a slot by compare-and-swap and fill their records in
+// `wiredtiger`: the write-ahead log of WiredTiger, MongoDB's storage engine, by the steps of its
+// log_slot.c. Workers join a slot by compare-and-swap and fill their records in
 // parallel (log_slots.h). A write ends at the end of the complete slots. sbl() also counts the
 // active slot, so that a flusher finds something to write; filled_to_write() then closes this slot.
 //
@@ -54,8 +54,9 @@ class WiredTiger final : public SingleStreamScheme {
 const SchemeRegistration registration(lsn_scheme({
     .name = "wiredtiger",
     .differs = "a flusher writes for all, where in WiredTiger the last worker of a slot writes it; "
-               "a synchronous commit does not close its slot, its flusher does; records in one "
-               "ring, and not rounded up to 128 bytes",
+               "a synchronous commit does not close its slot, its flusher does; a full slot is "
+               "closed by the first record that does not fit; a large record joins a slot of its "
+               "own; records in one ring, and not rounded up to 128 bytes",
     .buffer = "slots joined by compare-and-swap, filled in parallel",
     .source = "WiredTiger's log_slot.c",
     .construct = construct<WiredTiger>,
