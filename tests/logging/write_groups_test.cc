@@ -29,6 +29,29 @@ TEST(WriteGroups, ALeaderSaysThatItWaitsForAMember) {
   EXPECT_EQ(copied, (std::vector<uint64_t>{0, 64}));
 }
 
+TEST(WriteGroups, MembersReturnWhenTheWholeGroupIsCopied) {
+  const Watchdog watchdog("a member is forgotten");
+  WriteGroups groups(3);
+  for (uint32_t worker = 0; worker < 3; ++worker) groups.link(worker, 64);
+  std::atomic<bool> back{false};
+  std::thread first([&] {
+    groups.hand_over(1, ignore, [] {});
+    back = true;
+  });
+  std::thread last([&] { groups.hand_over(2, ignore, [] {}); });
+  groups.hand_over(
+      0,
+      [&](uint64_t begin, const std::byte*, uint32_t) {
+        for (int i = 0; begin == 128 && i < 1000; ++i) {
+          EXPECT_FALSE(back) << "the last record of the group is not copied";
+          std::this_thread::yield();
+        }
+      },
+      [] {});
+  first.join();
+  last.join();
+}
+
 // A leader with a small record takes at most 128 KiB of others' records into its group.
 TEST(WriteGroups, AGroupIsBounded) {
   const Watchdog watchdog("the lead is lost");

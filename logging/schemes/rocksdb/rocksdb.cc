@@ -1,4 +1,4 @@
-// `rocksdb`: the write-ahead log of RocksDB, written from a description of its steps: workers form
+// `rocksdb`: the write-ahead log of RocksDB, by the steps of its write_thread.cc: workers form
 // groups, and the leader of a group copies the records of all its members into the log
 // (write_groups.h). SBL is the end of the last record that a leader has copied.
 //
@@ -46,8 +46,11 @@ class RocksDb final : public SingleStreamScheme {
 
 const SchemeRegistration registration(lsn_scheme({
     .name = "rocksdb",
-    .differs = "a writer links before its record is filled, because its number is a position; the "
-               "leader copies, and a flusher writes; no pipelined write to a memtable",
+    .differs =
+        "a writer links before its record is filled, because its number is a position; the "
+        "leader copies, and a flusher writes; a follower returns when its group is copied, "
+        "where RocksDB's group is also written to the file and the memtable; waiting writers "
+        "spin with a back-off, and do not sleep on a condition variable",
     .buffer = "write groups: the leader copies all records",
     .source = "RocksDB's write_thread.cc",
     .construct = construct<RocksDb>,

@@ -7,7 +7,8 @@
 // fills its record in private memory, and *hands the record over*: a leader copies its group, and
 // another writer waits until its record is copied or it becomes the leader. A group has at most 1
 // MiB. If the leader's record is small, the limit is the record's size plus 128 KiB, so that this
-// leader waits only for a few writers. The writer after the group leads the next group.
+// leader waits only for a few writers. When all records of the group are copied, the writer after
+// the group leads the next group, and then the members return (ExitAsBatchGroupLeader).
 //
 // Protocol.
 //   newest_  the end of the log and the newest writer, in one word; the writer part is 0 if no
@@ -18,9 +19,9 @@
 //   filled   stored (release) when the record is filled; the leader loads it (acquire).
 //   state    kWaits after a link to another writer. The leader stores (release) kDone when the
 //            record is copied, or kLeads. The writer's worker loads it (acquire).
-// A leader looks for the writer after its group before it stores kDone for the last member. Before
-// kDone, this member cannot link itself again. So the writer whose `older` is this member is the
-// next writer.
+// A leader looks for the writer after its group before it stores kDone for the members. Before
+// kDone, the last member cannot link itself again. So the writer whose `older` is this member is
+// the next writer. The next leader uses group_ from then on, so the members are found by `older`.
 #pragma once
 
 #include "logging/schemes/common/worker_states.h"
@@ -92,22 +93,24 @@ class WriteGroups {
     for (; newest != number; newest = writer(newest).older) group_.push_back(newest);
     const uint64_t most = me.bytes <= kSmallBytes ? me.bytes + kSmallBytes : kGroupBytes;
     uint64_t bytes = 0, last = number;
-    for (uint64_t next = number;;) {
-      Writer& member = writer(next);
+    for (;;) {
+      Writer& member = writer(last);
       for (platform::SpinWait wait; !member.filled.load(platform::memory_order_acquire);) {
         if (wait.rounds() == 0) before_wait();
         wait.once();
       }
       copy(member.begin, reinterpret_cast<const std::byte*>(member.memory.data()), member.bytes);
       bytes += member.bytes;
-      last = next;
       if (group_.empty() || bytes + writer(group_.back()).bytes > most) break;
-      if (next != number) member.state.store(kDone, platform::memory_order_release);
-      next = group_.back();
+      last = group_.back();
       group_.pop_back();
     }
     pass_the_lead(last);
-    if (last != number) writer(last).state.store(kDone, platform::memory_order_release);
+    while (last != number) {
+      Writer& member = writer(last);
+      last = member.older;  // a member that is done may link itself again
+      member.state.store(kDone, platform::memory_order_release);
+    }
   }
 
   // Makes the writer after `last` a leader, if there is one.
