@@ -1,7 +1,11 @@
-// `mariadb`: the write-ahead log of MariaDB 10.8 to 11.3 (10.11 is Debian 12's), written from a
-// description of its steps. A worker shares the log's latch, takes its LSN under a spin lock
-// (log_sys.lsn_lock), fills its record, and leaves the latch. A thread that is about to write takes
-// the latch exclusively. Then all records up to the end of the log are filled (shared_latch.h).
+// `mariadb`: the write-ahead log of MariaDB 10.8 to 11.3 (10.11 is Debian 12's). A worker shares
+// the log's latch, takes its LSN under a mutex (log_sys.lsn_lock), fills its record, and leaves the
+// latch. A thread that is about to write takes the latch exclusively. Then all records up to the
+// end of the log are filled (shared_latch.h).
+//
+// The mutex is a futex without spinning (srw_mutex), in another cache line than the LSN
+// (log0log.h). MariaDB spins for the LSN only if innodb_log_spin_wait_delay is set, which is 0 by
+// default.
 //
 // sbl() returns the end of the log, even if records before this end are not filled. So it shows
 // only whether there is something to write. filled_to_write() then takes the latch.
@@ -13,6 +17,7 @@
 // the write that makes room needs the latch. filled_ is stored (release) under the exclusive latch.
 #include "logging/schemes/common/single_stream_scheme.h"
 #include "logging/schemes/mariadb/shared_latch.h"
+#include "platform/mutex.h"
 
 namespace logjam {
 namespace {
@@ -57,17 +62,18 @@ class MariaDb final : public SingleStreamScheme {
   static constexpr uint32_t kRounds = 2000;
 
   SharedLatch latch_;
-  alignas(platform::kCacheLine) platform::SpinLock position_lock_;
-  platform::atomic<uint64_t> position_{0};
+  alignas(platform::kCacheLine) platform::mutex position_lock_;
+  alignas(platform::kCacheLine) platform::atomic<uint64_t> position_{0};
   alignas(platform::kCacheLine) platform::atomic<uint64_t> filled_{0};
 };
 
 const SchemeRegistration registration(lsn_scheme({
     .name = "mariadb",
-    .differs = "a writer that does not get the latch soon tries again later; copies go on in one "
-               "ring while a write is under way, where MariaDB's writer changes "
-               "to the other of two buffers; records without pages",
-    .buffer = "shared latch, LSN under a spin lock, filled in parallel",
+    .differs = "a writer that does not get the latch soon tries again later; waiters of the latch "
+               "spin first, where MariaDB's sleep at once; copies go on in one ring while a write "
+               "is under way, where MariaDB's writer changes to the other of two buffers; records "
+               "without pages",
+    .buffer = "shared latch, LSN under a mutex, filled in parallel",
     .source = "MariaDB 10.11, log0log.cc",
     .construct = construct<MariaDb>,
 }));
