@@ -12,9 +12,9 @@ namespace {
 const SchemeRegistration registration(fetch_add_scheme({
     .name = "border-collie",
     .differs =
-        "no thread only herds: who asks for SBL does, one at a time; a worker that waits for "
-        "room says where its hole begins; made from descriptions of the paper, which was "
-        "not at hand",
+        "made from the paper's abstract, so nobody has compared the algorithms, and the row ranks "
+        "ours alone; no thread only herds: who asks for SBL does, one at a time; a worker that "
+        "waits for room says where its hole begins",
     .buffer = "fetch-add + a flag per worker: black or white, and an LSN",
     .source = "Border-Collie, centralized",
     .construct = construct<FetchAddScheme<HerdFlags>>,

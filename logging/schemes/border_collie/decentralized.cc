@@ -35,9 +35,11 @@ const SchemeRegistration registration(per_worker_scheme(
     "stamp",
     {
         .name = "border-collie-d",
-        .differs = "each worker flushes its own log, where the paper has flushers; the boundary is "
-                   "persisted as a watermark record, so a synchronous commit makes two writes, one "
-                   "after the other; made from descriptions of the paper, which was not at hand",
+        .differs =
+            "made from the paper's abstract, so nobody has compared the algorithms, and the row "
+            "ranks ours alone; each worker flushes its own log; the boundary is persisted as "
+            "a watermark record, so a synchronous commit makes two writes, one after the "
+            "other",
         .sequence = "clock, over reads and overwrites",
         .safe_when = "stamp <= the boundary",
         .cut = "last watermark of the boundary that is met",

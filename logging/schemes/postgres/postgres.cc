@@ -5,10 +5,11 @@
 // another committer is writing, the committer waits for this write, and then looks whether its own
 // record is durable (Stream::wait; in PostgreSQL, LWLockAcquireOrWait).
 //
-// The daemon is the WAL writer, and --flush=us:T is its commit_delay. --flush_help=false leaves all
-// writes to the daemon. Eight locks are a constant in PostgreSQL's source
-// (--test=postgres_insert_locks:N changes it). On 64 simulated cores, 128 locks are slower: workers
-// that wait for the spin lock have announced old bounds, which delay later records.
+// The daemon is the WAL writer. --flush=us:T delays a flush, where PostgreSQL's commit_delay is a
+// sleep of the committer that is about to flush. --flush_help=false leaves all writes to the
+// daemon. Eight locks are a constant in PostgreSQL's source (--test=postgres_insert_locks:N changes
+// it). On 64 simulated cores, 128 locks are slower: workers that wait for the spin lock have
+// announced old bounds, which delay later records.
 //
 // No wake-up is lost. A look may stop at a bound that is before the holder's record. The holder
 // soon calls Stream::on_publish, or it announces its exact position and then does or starts the
@@ -53,6 +54,7 @@ const SchemeRegistration registration(lsn_scheme({
     .differs = "a flusher takes the end of the log at the time of its lock for an inserter's "
                "position, where PostgreSQL's sleeps until the lock is free; a finished flusher "
                "wakes those whose commits are durable, and one more, where PostgreSQL wakes all; "
+               "--flush=us:T delays any flush, where commit_delay is a sleep of the flusher; "
                "records without pages and without a link to the record before",
     .buffer = "insertion locks, LSN under a spin lock, filled in parallel",
     .source = "PostgreSQL 9.4, xlog.c",

@@ -140,8 +140,10 @@ class Rfa final : public SegmentedScheme {
 const SchemeRegistration registration(device_scheme({
     .name = "rfa",
     .differs = "without --ack=unsafe, a read from the own log counts as local only if it needs no "
-               "other log; a log for each device, not for each worker; dependencies by row, not "
-               "by page",
+               "other log, and a log says on its device how far the others were durable; a log for "
+               "each device with Poplar's latched buffer, where LeanStore has a private log for "
+               "each worker and one thread that writes all of them to one file; dependencies by "
+               "row, not by page",
     .buffer = "Poplar's",
     .sequence = "GSN: over reads, overwrites, log; names the log",
     .safe_when = "closed: GSN <= own DSN; else GSN <= CSN",
