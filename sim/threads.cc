@@ -85,8 +85,14 @@ uint64_t random_number() {
 }
 bool is_simulated() { return true; }
 
-void begin_measured_time() { sim::begin_reported_time(); }
-void end_measured_time() { sim::end_reported_time(); }
+void begin_measured_time() {
+  sim::measured = false;
+  sim::begin_reported_time();
+}
+void end_measured_time() {
+  sim::measured = true;
+  sim::end_reported_time();
+}
 std::string why_no_disk() {
   if (sim::kernel().has_disk()) return "";
   return "a simulated machine has no disk: --device=sim:LATENCY_US[:MB_S], nvm[:NS] and null run "

@@ -122,7 +122,7 @@ class Caches {
   bool is_warm(uint32_t line) const { return warmed_[line & filter_mask_] == line; }
   // Notes that a line, or the line of which it is an alias, is to be in a shared cache of its home
   // socket, as the most recent line. This function looks up no tags, because only the order of the
-  // last touches matters, and no core needs the lines that a run's verification touches.
+  // last touches matters.
   void warm(uint32_t line) {
     if (touches_ == kMostTouches) fill_shared_caches();
     const uint32_t resolved = resolve_alias(line);

@@ -13,6 +13,7 @@ namespace logjam::sim {
 Cpu* running = nullptr;
 Picoseconds horizon = 0;
 Caches* warmed = nullptr;
+bool measured = false;
 
 namespace {
 
@@ -113,7 +114,7 @@ Fiber* Scheduler::let_run(Cpu& cpu) {
     return nullptr;
   }
   if (cpu.core == nullptr) {
-    warmed = &caches_;
+    warmed = measured && only_the_observer_is_left() ? nullptr : &caches_;
   } else if (warmed != nullptr) {
     caches_.fill_shared_caches();
     warmed = nullptr;
@@ -125,6 +126,10 @@ Fiber* Scheduler::let_run(Cpu& cpu) {
   if (!timers_.empty()) horizon = std::min(horizon, timers_.top().at - 1);
   if (!cpu.ready.empty()) horizon = std::min(horizon, cpu.slice_end);
   return cpu.fiber;
+}
+
+bool Scheduler::only_the_observer_is_left() const {
+  return std::ranges::all_of(cpus_, [](const auto& cpu) { return cpu->fibers == 0; });
 }
 
 // Ends the process if a clock has gone back since the last check, or the heap is out of order.

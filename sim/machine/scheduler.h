@@ -74,8 +74,11 @@ class Cpu {
 extern Cpu* running;
 // The latest clock at which the running fiber may still make visible steps.
 extern Picoseconds horizon;
-// The caches that the observer's accesses warm, while the observer runs; else null.
+// The caches that the observer's accesses warm; null if they warm none, or a context runs.
 extern Caches* warmed;
+// Whether the measured time has ended. When no other fiber is left then, the observer's accesses no
+// longer warm caches, because no result depends on them.
+extern bool measured;
 
 class Scheduler final : public Kernel {
  public:
@@ -132,6 +135,7 @@ class Scheduler final : public Kernel {
   Fiber* next_after(Cpu& cpu);
   Fiber* let_run(Cpu& cpu);
   void check(Cpu& cpu);
+  bool only_the_observer_is_left() const;
   bool timer_goes_first() const;
   void fire_timers();
   void put_first(Cpu& cpu, Fiber* fiber);

@@ -43,6 +43,26 @@ TEST(Charge, WhatTheObserverTouchesIsInASharedCache) {
   EXPECT_EQ(machine->now(), before) << "loading takes no time";
 }
 
+// After a measurement the observer verifies what many transactions have written. The threads that
+// still end need the caches as before.
+TEST(Charge, AfterTheMeasuredTimeTheObserverWarmsNothingWhenTheLastThreadHasEnded) {
+  RunningMachine machine(free_kernel(), 1);
+  const void* early = address_of(line_of_new_page());
+  const void* late = address_of(line_of_new_page());
+  measured = true;
+  Fiber* last = machine->spawn([&] {
+    machine->sleep(kMicrosecond * 100);
+    EXPECT_EQ(cycles_of(machine, early, Access::kLoad), 45U);
+  });
+  machine->sleep(kMicrosecond * 10);
+  access(nullptr, early, 8, Access::kLoad);
+  machine->join(last);
+  access(nullptr, late, 8, Access::kLoad);
+  measured = false;
+  machine.run_pinned({[&] { EXPECT_EQ(cycles_of(machine, late, Access::kLoad), 220U); }});
+  EXPECT_EQ(warmed, &machine->caches()) << "the next measurement's load";
+}
+
 // Returns a profile of one socket of two cores with two contexts each. The shared cache executes
 // atomic operations, and one operation on a line takes 24 cycles.
 Profile profile_of_far_atomics() {
