@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "platform/fatal.h"
+#include "platform/test_value.h"
 #include "sim/explore/explored_heap.h"
 #include "sim/heap.h"
 #include "sim/machine/block_costs.h"
@@ -25,6 +26,9 @@ extern "C" int __real_main(int argc, char** argv);
 namespace {
 
 constexpr size_t kStackBytes = size_t{16} << 20;
+// A test compares the rows of two ways to charge a block.
+constexpr std::string_view kUnfolded = "sim_unfolded";
+const logjam::platform::TestValue unfolded(kUnfolded);
 
 // An allocator that keeps the stack until the process ends.
 struct KeptStack {
@@ -57,10 +61,11 @@ std::string_view flag(int argc, char** argv, std::string_view name) {
 
 extern "C" int __wrap_main(int argc, char** argv) {
   start_without_randomization(argv);
-  logjam::sim::read_block_costs();
+  const bool explores = argc > 1 && std::string_view(argv[1]) == "explore";
+  const bool by_the_hook = flag(argc, argv, "--test").find(kUnfolded) != std::string_view::npos;
+  logjam::sim::read_block_costs(!explores && !by_the_hook);
   if (flag(argc, argv, "--report").starts_with("lines")) logjam::sim::begin_lines_report();
   logjam::sim::reserve_region();
-  const bool explores = argc > 1 && std::string_view(argv[1]) == "explore";
   if (explores) logjam::sim::start_explored_heap();
   const std::string_view seed = flag(argc, argv, "--sim_seed");
   logjam::sim::start_heap(seed.empty() ? 1 : std::strtoull(seed.data(), nullptr, 10));

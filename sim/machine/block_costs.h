@@ -11,8 +11,7 @@ namespace logjam::sim {
 // The address and the length of the program's code.
 extern uint64_t blocks_begin, blocks_bytes;
 // The address of the table of costs, which has one byte for each return address of a call at a
-// block's beginning. The address is a constant, so that block_cost() need not load it: no other
-// function is called as often.
+// block's beginning. The address is a constant, so that block_cost() need not load it.
 inline constexpr uint64_t kBlockCosts = uint64_t{1} << 46;
 
 // Returns the cost of the block that called the hook with the return address `site`. If the call is
@@ -27,7 +26,9 @@ inline bool in_program(const void* site) {
   return reinterpret_cast<uintptr_t>(site) - blocks_begin < blocks_bytes;
 }
 
-// Reads the file of the costs. Refuses if the file is missing or belongs to another program.
-void read_block_costs();
+// Reads the file of the costs. Refuses if the file is missing or belongs to another program. If
+// `fold` is true, changes the program's calls of the hook into calls that know their block's cost.
+// The explorer needs the hook itself, which notes the blocks that have run.
+void read_block_costs(bool fold);
 
 }  // namespace logjam::sim

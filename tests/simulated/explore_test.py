@@ -106,6 +106,7 @@ class Explore(InADirectory):
         reached = [int(re.search(r"(\d+) blocks", self.explore("--rounds=2", f"--seed={seed}",
                                                                blocks)[1]).group(1))
                    for seed in (1, 1, 5)]
+        self.assertGreater(reached[0], 5_000, "also blocks with a price")
         self.assertLessEqual(reached[0], reached[1])
         self.assertLess(reached[1], reached[2], "the file adds up")
         told = self.script("explore.py", "--reached", f"--out={self.directory}")

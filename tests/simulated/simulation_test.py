@@ -76,6 +76,11 @@ class Simulation(OfTheSimulation):
                  "--device=sim:20:2000", "--tpcc_items=1000")
         self.assertEqual(self.row("tpcc-1", *words), self.row("tpcc-2", *words))
 
+    def test_a_block_costs_the_same_by_the_hook_and_by_its_folded_call(self):
+        words = ("--log=eleda", "--device=sim:20:2000")
+        self.assertEqual(self.row("folded", *words),
+                         self.row("by-the-hook", *words, "--test=sim_unfolded:1"))
+
     def test_another_seed_gives_another_run(self):
         words = ("--log=poplar", "--device=sim:20:2000")
         one, other = self.row("seed-1", *words), self.row("seed-2", *words, "--sim_seed=2")
