@@ -66,10 +66,7 @@ class FetchAddScheme : public SingleStreamScheme {
   LogReservation reserve(uint32_t worker, const Dependencies&, uint32_t bytes) override {
     // The wait comes before the worker owns a hole, because other workers would wait for that hole.
     if (!tracker_.room(worker)) wait_for_room(worker);
-    const uint64_t begin = draw_hole(tracker_, worker, next_, bytes);
-    if constexpr (AnnouncesHoles<Tracker>) {
-      if (!stream().ring().fits(begin + bytes)) tracker_.must_wait(worker, begin);
-    }
+    const uint64_t begin = draw(worker, bytes);
     const uint64_t waited = stream().wait_for_space(begin + bytes);
     return reservation(begin, bytes, waited);
   }
@@ -114,6 +111,27 @@ class FetchAddScheme : public SingleStreamScheme {
         .add(tracker_.counters());
   }
 
+ protected:
+  // Draws a hole of `bytes` for a word of the tracker. Returns where the hole begins. A scheme may
+  // use words that belong to no worker, each by one thread at a time; fill_done() or note_filled()
+  // follows.
+  uint64_t draw(uint32_t word, uint64_t bytes) {
+    const uint64_t begin = draw_hole(tracker_, word, next_, bytes);
+    if constexpr (AnnouncesHoles<Tracker>) {
+      if (!stream().ring().fits(begin + bytes)) tracker_.must_wait(word, begin);
+    }
+    return begin;
+  }
+  void note_filled(uint32_t word, uint64_t begin, uint64_t end) const {
+    tracker_.publish(word, begin, end);
+  }
+  bool fits(uint64_t end) const { return stream().ring().fits(end); }
+  uint64_t reserved() const { return next_.load(platform::memory_order_acquire); }
+  uint64_t sbl() const override {
+    if (helped()) advance();
+    return sbl_.load(platform::memory_order_acquire);
+  }
+
  private:
   static constexpr int kTries = 64;       // tries to take the lock, which is held only briefly
   static constexpr uint32_t kLooks = 80;  // looks at SBL before the tracker's thread parks
@@ -124,11 +142,6 @@ class FetchAddScheme : public SingleStreamScheme {
 
   // Returns whether a thread that asks for SBL also advances it.
   bool helped() const { return help_ || !Tracker::kOwnThread; }
-
-  uint64_t sbl() const override {
-    if (helped()) advance();
-    return sbl_.load(platform::memory_order_acquire);
-  }
 
   bool advance() const {
     if (sbl_.load(platform::memory_order_relaxed) == next_.load(platform::memory_order_relaxed)) {

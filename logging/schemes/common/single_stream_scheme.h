@@ -73,6 +73,7 @@ class SingleStreamScheme : public LogScheme, private StreamOwner {
             .waited_ticks = waited_ticks};
   }
   Stream& stream() { return stream_; }
+  const Stream& stream() const { return stream_; }
 
  private:
   uint64_t filled(uint32_t) final { return sbl(); }

@@ -28,7 +28,8 @@ namespace logjam {
 
 class EpochSlots : public WorkerWords {
  public:
-  EpochSlots(uint32_t workers, const Ring&) : WorkerWords(workers) {}
+  // The word after the workers' is for the thread that appends a commit record.
+  EpochSlots(uint32_t workers, const Ring&) : WorkerWords(workers + 1) {}
 
   void announce(uint32_t worker, const platform::atomic<uint64_t>&) {
     store(worker, epoch_.load(platform::memory_order_acquire));
