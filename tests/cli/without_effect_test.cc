@@ -48,7 +48,7 @@ TEST(WithoutEffect, OwnersAreThoseWhoReadTheFlag) {
   EXPECT_EQ(owners("poplar_segment_bytes"), "poplar and rfa");
   EXPECT_EQ(owners("silo_epoch_ms"), "silo");
   EXPECT_EQ(owners("aether_slots"),
-            "aether-c, aether-cd, aether-cd-socket, aether-cde, dlog-r, dlog-s and taurus");
+            "aether-c, aether-cd, aether-cd-socket, aether-cde, dlog-r and dlog-s");
   EXPECT_EQ(owners("tpcc_mix"), "tpcc");
   EXPECT_EQ(owners("ledger"), "ledger");
   EXPECT_EQ(owners("threads"), "");

@@ -1,7 +1,12 @@
 // `taurus`: several logs, and an LSN vector for each transaction, which says how far each log must
 // be durable before the transaction is safe (Xia et al., Taurus, VLDB 2020). A transaction waits
 // for the records that it depends on, and not for all records with smaller numbers. There is a log
-// for each device, with an equal share of the workers. The buffers are Aether's CD buffers.
+// for each device, with an equal share of the workers.
+//
+// Buffer. A worker draws its place by a fetch-and-add. Before the draw it stores a bound for its
+// place (its allocated LSN), and after the copy it says that the place is filled (its filled LSN).
+// A log is filled up to the least place of a worker that has not filled it (DBx1000_logging,
+// storage/log.cpp, tryFlush). nvm/open_holes.h has both words in one, and the proof.
 //
 // Sequence number (GSN). It is larger than the numbers that the transaction reads and overwrites,
 // and than all earlier GSNs of its log. The paper has no GSN, and replays in an order that the
@@ -37,9 +42,9 @@
 // of a log is loaded (acquire) after the versions that it must cover. A worker takes its vector and
 // looks at its log's anchors before it takes its position in the log.
 #include "logging/row_vectors.h"
-#include "logging/schemes/aether/aether_buffer.h"
 #include "logging/schemes/aether/dependency_scheme.h"
 #include "logging/schemes/aether/gsn_clock.h"
+#include "logging/schemes/nvm/open_holes.h"
 #include "logging/schemes/taurus/anchors.h"
 
 namespace logjam {
@@ -52,7 +57,10 @@ class Taurus final : public DependencyScheme {
   explicit Taurus(const LogConfig& config)
       : DependencyScheme(config), vectors_(streams()), workers_(config.workers) {
     for (uint32_t s = 0; s < streams(); ++s) {
-      logs_.push_back(std::make_unique<StreamLog>(config, *this, s));
+      const std::vector<uint32_t> workers = workers_of(s);
+      const auto count = static_cast<uint32_t>(workers.size());
+      logs_.push_back(std::make_unique<StreamLog>(count, *this, s));
+      for (uint32_t i = 0; i < count; ++i) workers_[workers[i]].nth = i;
     }
     for (uint32_t worker = 0; worker < config.workers; ++worker) {
       workers_[worker].vector.resize(streams());
@@ -83,7 +91,8 @@ class Taurus final : public DependencyScheme {
     const uint32_t before = anchors ? watermark_body_bytes() : 0;
     bytes += static_cast<uint32_t>(me.words.size() * sizeof(uint64_t));
     me.bytes = before + bytes;
-    const auto [begin, waited] = log.buffer.reserve(worker, me.bytes);
+    const uint64_t begin = log.holes.reserve(me.nth, me.bytes).number;
+    const uint64_t waited = stream(own).wait_for_space(begin + me.bytes);
     const uint64_t gsn = log.clock.next(deps.max_number());
     if (anchors) {
       log.anchors.finish(begin, [&, at = begin](const Vector& positions) {
@@ -105,11 +114,8 @@ class Taurus final : public DependencyScheme {
         commits(role)
             ? point_of(worker)
             : CommitPoint::in_stream(reservation.stream, me.vector[reservation.stream], kOwnLog);
-    logs_[reservation.stream]->buffer.fill_done(worker, me.bytes);
+    logs_[reservation.stream]->holes.filled(me.nth);
     return point;
-  }
-  void after_publish(uint32_t, const LogReservation& reservation, RecordRole) override {
-    logs_[reservation.stream]->buffer.after_publish();
   }
 
   CommitPoint commit_read_only(uint32_t worker, const Dependencies& deps) override {
@@ -119,7 +125,6 @@ class Taurus final : public DependencyScheme {
 
   Counters counters() const override {
     Counters all = MultiStreamScheme::counters();
-    for (const auto& log : logs_) all.add(log->buffer.counters());
     all.add({{"remote_waits", workers_.total(&WorkerState::remote_waits)},
              {"vector_bytes", workers_.total(&WorkerState::entries) * sizeof(uint64_t),
               workers_.total(&WorkerState::commits)}});
@@ -130,15 +135,16 @@ class Taurus final : public DependencyScheme {
   static constexpr uint8_t kOwnLog = 1;  // the other queue is DependencyQueue's
 
   struct StreamLog {
-    StreamLog(const LogConfig& config, const Taurus& all, uint32_t index)
-        : buffer(config, Consolidate::kTogether, all.stream(index)),
-          anchors(index, all.streams(), all.watermark_body_bytes()) {}
+    StreamLog(uint32_t workers, const Taurus& all, uint32_t index)
+        : holes(workers), anchors(index, all.streams(), all.watermark_body_bytes()) {}
 
-    AetherBuffer<ReleaseInOrder> buffer;
+    OpenHoles holes;
+    alignas(platform::kCacheLine) platform::atomic<uint64_t> filled{0};
     GsnClock clock;
     Anchors anchors;
   };
   struct WorkerState {
+    uint32_t nth = 0;  // the worker's number among the workers of its log
     // Valid between reserve() and publish():
     Vector vector, words;  // words: the entries of the vector that the record carries
     uint32_t bytes = 0;
@@ -147,8 +153,12 @@ class Taurus final : public DependencyScheme {
     platform::Counter commits, entries, remote_waits;
   };
 
-  uint64_t filled(uint32_t index) override { return logs_[index]->buffer.filled(); }
-  uint64_t end_of(uint32_t s) const { return logs_[s]->buffer.reserved(); }
+  uint64_t filled(uint32_t index) override {
+    StreamLog& log = *logs_[index];
+    platform::atomic_max(log.filled, log.holes.look());  // others may have looked later
+    return log.filled.load(platform::memory_order_acquire);
+  }
+  uint64_t end_of(uint32_t s) const { return logs_[s]->holes.reserved(); }
 
   void take_vector(WorkerState& me, const Dependencies& deps) const {
     const bool depends = deps.max_number() != 0;
@@ -184,10 +194,11 @@ class Taurus final : public DependencyScheme {
 
 const SchemeRegistration registration(device_scheme({
     .name = "taurus",
-    .differs = "values alone; a number orders writes, and replay follows it; buffers are Aether's; "
+    .differs = "values alone; a number orders writes, and replay follows it; a worker's allocated "
+               "and filled LSN are one word; a worker waits for room, where Taurus' aborts; "
                "vectors of rows lie in a table at a hash, without an eviction; readers leave no "
                "vector, which values do not need",
-    .buffer = "aether-cd's in each",
+    .buffer = "fetch-add in each; an allocated and a filled LSN per worker",
     .sequence = "GSN: over reads, overwrites, log",
     .flushed_by = "leader or daemon each",
     .safe_when = "every log durable up to its LSN vector",
@@ -195,8 +206,6 @@ const SchemeRegistration registration(device_scheme({
     .source = "Xia et al. 2020",
     .recovery = met_vectors(),
     .construct = construct<Taurus>,
-    .check_flags = check_aether_flags,
-    .flags = {"aether_slots"},
 }));
 
 }  // namespace
