@@ -26,10 +26,10 @@ int explore_command(const std::vector<std::string>& words);
 // Prints the list that `what` names, or all lists if `what` is empty.
 int list_command(const std::string& what);
 
-// The number of a scheme's streams: base + per_directory * directories + per_worker * workers +
-// per_socket * sockets.
+// The number of a scheme's streams: base + per_directory * directories + per_socket * sockets +
+// per_group for each `group` workers; the last group may have fewer.
 struct StreamCount {
-  uint32_t base = 0, per_directory = 0, per_worker = 0, per_socket = 0;
+  uint32_t base = 0, per_directory = 0, per_group = 0, group = 1, per_socket = 0;
 };
 StreamCount stream_count_of(const SchemeInfo& scheme);
 

@@ -14,6 +14,7 @@
 #include "logging/scheme_registry.h"
 #include "platform/assert.h"
 #include "platform/fatal.h"
+#include "platform/most_workers.h"
 #include "platform/nearest_name.h"
 #include "platform/placement.h"
 
@@ -70,7 +71,8 @@ Row scheme_row(const SchemeInfo& scheme) {
       {"number_drawn", name_of(traits.number_drawn)},
       {"stream_count", Value("", to_json({{"base", streams.base},
                                           {"per_directory", streams.per_directory},
-                                          {"per_worker", streams.per_worker},
+                                          {"per_group", streams.per_group},
+                                          {"group", streams.group},
                                           {"per_socket", streams.per_socket}}))},
       {"unsafe", scheme.unsafe()},
       {"recovery_flags", texts(scheme.recovery_flags)},
@@ -235,9 +237,13 @@ StreamCount stream_count_of(const SchemeInfo& scheme) {
   LJ_ASSERT(count(2, 1, 1) >= least && count(1, 2, 1) >= least && count(1, 1, 2) >= least);
   StreamCount streams;
   streams.per_directory = count(2, 1, 1) - least;
-  streams.per_worker = count(1, 2, 1) - least;
   streams.per_socket = count(1, 1, 2) - least;
-  streams.base = least - streams.per_directory - streams.per_worker - streams.per_socket;
+  while (streams.group < platform::kMostWorkers && count(1, streams.group + 1, 1) == least) {
+    ++streams.group;
+  }
+  streams.per_group = count(1, streams.group + 1, 1) - least;
+  if (streams.per_group == 0) streams.group = 1;
+  streams.base = least - streams.per_directory - streams.per_group - streams.per_socket;
   return streams;
 }
 

@@ -76,7 +76,7 @@ def _grids(shape, schemes):
     on = {}  # (device, directories, whether there is a log for each worker) -> schemes
     for scheme in schemes:
         streams = scheme["stream_count"]
-        each_worker = bool(streams["per_worker"])
+        each_worker = bool(streams["per_group"])
         # A log for each worker beside one of watermarks was made for NVM, and some need it.
         nvm = scheme["device"] == "nvm" or each_worker and streams["base"]
         parts = shape.sockets if streams["per_directory"] else 1

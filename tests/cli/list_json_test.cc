@@ -13,12 +13,13 @@ TEST(ListJson, StreamCountsAddUpForEveryScheme) {
   for (const SchemeInfo& scheme : all_schemes()) {
     const StreamCount count = stream_count_of(scheme);
     for (const uint32_t directories : {1u, 2u, 3u, 7u}) {
-      for (const uint32_t workers : {1u, 2u, 5u, 64u}) {
+      for (const uint32_t workers : {1u, 2u, 8u, 9u, 64u}) {
         for (const uint32_t sockets : {1u, 2u, 4u, 8u}) {
           LogConfig config;
           config.workers = workers;
           config.sockets = sockets;
-          EXPECT_EQ(count.base + count.per_directory * directories + count.per_worker * workers +
+          const uint32_t groups = (workers + count.group - 1) / count.group;
+          EXPECT_EQ(count.base + count.per_directory * directories + count.per_group * groups +
                         count.per_socket * sockets,
                     scheme.stream_count(directories, config))
               << scheme.name;
@@ -64,7 +65,7 @@ print([w["name"] for w in listed["workloads"] if w["keeps_history"]])
             "schemes protocols workloads variants devices\n"
             "['command'] ['scm'] ['ermia', 'pwal', 'rfa', 'scm']\n['command', "
             "'nvmd']\n['silo']\n['none']\n['scm']\n"
-            "{'base': 1, 'per_directory': 0, 'per_worker': 1, 'per_socket': 0} ['ack']\n"
+            "{'base': 1, 'per_directory': 0, 'per_group': 1, 'group': 1, 'per_socket': 0} ['ack']\n"
             "['ledger']\n");
 }
 

@@ -13,12 +13,12 @@ constexpr uint32_t kStealBytes = 4 << 10, kWriteBytes = 16 << 10;
 
 class AutonomousTest : public ScriptedLog {
  protected:
-  AutonomousTest() { open_streams(2, 4); }
+  AutonomousTest() { open_groups(2); }
 
-  // Worker w writes to stream w % `streams`.
-  void open_streams(uint32_t streams, uint32_t workers) {
+  // Opens a log of `groups` stealing groups of eight workers. Worker w is in group w % `groups`.
+  void open_groups(uint32_t groups, const std::string& device = "sync") {
     options_ =
-        log_options_of_many(*find_scheme("autonomous"), directory_, "sync", workers, streams);
+        log_options_of_many(*find_scheme("autonomous"), directory_, device, 8 * groups, groups);
     options_.config.buffer_bytes = uint64_t{64} << 20;
     open();
   }
@@ -82,34 +82,42 @@ TEST_F(AutonomousTest, AWatermarkIsBelowTheNumberOfAnOpenRecord) {
   EXPECT_TRUE(survives(after));
 }
 
-TEST_F(AutonomousTest, AWriteCarriesTheRecordsOfAllWorkersOfTheStream) {
-  open_streams(1, 20);
-  for (uint32_t worker = 0; worker < 20; ++worker) publish(worker);
+TEST_F(AutonomousTest, AWriteCarriesTheRecordsOfItsGroupAndOfNoOther) {
+  for (uint32_t worker = 0; worker < 16; ++worker) publish(worker);
   const double flushes = counter("flushes");
   scheme().flush(0, true);
   EXPECT_EQ(counter("flushes"), flushes + 1);
-  EXPECT_EQ(order_in(0).size(), 20u);
-  EXPECT_EQ(counter("stolen_pieces"), 20);
+  EXPECT_EQ(counter("stolen_pieces"), 8);
+  EXPECT_EQ(order_in(0).size(), 8u);
 }
 
 TEST_F(AutonomousTest, AWorkerWithFewBytesStealsFromItsGroupAndWritesItsOwnFirst) {
-  open_streams(1, 16);
-  publish(1);
+  publish(2);
   publish(0);
-  publish(8);  // worker 8 is in the other stealing group
-  EXPECT_EQ(counter("stolen_pieces"), 0);
-  publish_bytes(3, kStealBytes);
+  publish(1);  // worker 1 is in the other stealing group
+  publish_bytes(6, kStealBytes);
   EXPECT_EQ(counter("stolen_pieces"), 2);
   EXPECT_EQ(counter("stolen_bytes"), 128);
-  EXPECT_EQ(order_in(0), (std::vector<uint64_t>{4, 2, 1, 3}));
+  EXPECT_EQ(order_in(0), (std::vector<uint64_t>{4, 2, 1}));
 }
 
-TEST_F(AutonomousTest, AWorkerWithManyBytesWritesItsOwnAlone) {
-  open_streams(1, 8);
+TEST_F(AutonomousTest, AWorkerWithManyBytesWritesItsOwnFirst) {
+  open_groups(1);
   publish(0);
   publish_bytes(3, kWriteBytes);
-  EXPECT_EQ(counter("stolen_pieces"), 0);
   EXPECT_EQ(order_in(0), (std::vector<uint64_t>{2, 1}));
+}
+
+TEST_F(AutonomousTest, AWorkerThatHasMovedRecordsWritesThemItself) {
+  open_groups(1, "sim:0");  // a worker polls this device
+  const Published few = publish(0);
+  EXPECT_EQ(counter("flushes"), 0);
+  const Published thief = publish_bytes(3, kStealBytes);
+  EXPECT_EQ(counter("flushes"), 1);
+  EXPECT_EQ(counter("helped_flushes"), 1) << "by the thief";
+  while (!durable(few)) scheme().poll(5);
+  EXPECT_TRUE(durable(thief));
+  EXPECT_EQ(counter("flushes"), 1) << "with the record of worker 0";
 }
 
 TEST_F(AutonomousTest, RecordsAreSealedWhereTheyLie) {
@@ -170,6 +178,28 @@ TEST(StealingGroup, AThiefTakesAsManyMembersAsThereIsRoomFor) {
   EXPECT_EQ(group.unwritten(4), 32u);
   group.steal(0, 8, rest);
   EXPECT_EQ(rest.records, (std::vector<uint64_t>{3, 3, 3, 3}));
+}
+
+TEST(StealingGroup, AThiefMovesNoMoreThanItTook) {
+  struct Interrupted {
+    StealingGroup& group;
+    Piece mine = {};
+    bool open(uint64_t bytes) {
+      hand_over(group, 0, 3);
+      hand_over(group, 2, 4);
+      return mine.open(bytes);
+    }
+    void move(const std::byte* from, uint64_t bytes) { mine.move(from, bytes); }
+    void close() { mine.close(); }
+  };
+  StealingGroup group(64);
+  hand_over(group, 0, 1);
+  hand_over(group, 2, 2);
+  Interrupted piece{group};
+  group.steal(0, 8, piece);
+  EXPECT_EQ(piece.mine.records, (std::vector<uint64_t>{1, 2}));
+  EXPECT_EQ(group.unwritten(0), 8u);
+  EXPECT_EQ(group.unwritten(2), 8u);
 }
 
 TEST(StealingGroup, WithoutRoomNothingIsTaken) {

@@ -32,7 +32,7 @@ def listed(what, flags):
     if what == "schemes":
         return [{"name": name, "device": "nvm" if name == "scm" else "any", "logs": name != "none",
                  "stream_count": {"base": 0, "per_directory": int(name == "poplar"),
-                                  "per_worker": 0, "per_socket": 0}} for name in RATES]
+                                  "per_group": 0, "group": 1, "per_socket": 0}} for name in RATES]
     if "topology" in flags:
         return [{"name": "compact", "contexts": list(range(256)), "workers":
                  "compact: workers 0-63,128-191 on socket 0 cores 0-127 (64 physical), "

@@ -1,20 +1,27 @@
-// `autonomous`: Autonomous Commit (Nguyen et al., SIGMOD 2025): workers write the log themselves.
-// The number of bytes in a worker's private buffer decides which thread moves them to the log:
+// `autonomous`: Autonomous Commit (Nguyen et al., SIGMOD 2025; LeanStore's branch `latency`):
+// workers write the log themselves. Up to eight workers are a *stealing group*, with a log of its
+// own. The number of bytes in a worker's private buffer decides which thread moves them to the log:
 //
 //   16 KiB and more   the worker moves its own records
-//   4 to 16 KiB       the worker *steals*: it moves the records of all eight workers of its
-//                     stealing group, its own first, so that one write commits for many workers
-//   less              the records wait for the next write. The thread that writes, usually a
-//                     worker, first moves all workers' remaining records (stealing_groups.h).
+//   4 to 16 KiB       the worker *steals*: it moves the records of all workers of its group, its
+//                     own first, so that one write commits for many workers
+//   less              the records wait for the next write of the group, which --flush asks for
+//
+// A worker that has moved records starts the write at once, and does not wait for it. A write takes
+// the remaining records of its own group (group_log.h), and no thread takes those of all workers.
 //
 // --test=autonomous_steal_bytes:N replaces 4 KiB by N bytes, and 16 KiB by 4 N bytes.
+//
+// In LeanStore's code (log_worker.cc, SubmitActiveLogEntry) the two cases are exchanged: the answer
+// TO_STEAL makes WorkerStealsLog() write only the worker's own log. Here they are as in the names
+// of the answers and in the comments of that code.
 //
 // Sequence number (GSN). It is larger than the numbers of the rows that the transaction reads and
 // overwrites, than the worker's last number, and than the stream's floor. Numbers do not grow along
 // the stream.
 //
 // Safe when. In the paper each worker publishes its state, and the least of these states decides.
-// Here a stream has one state for all its workers, a watermark record at the end of each write. A
+// Here a group has one state for all its workers, a watermark record at the end of each write. A
 // watermark of number C states that all records of the stream with numbers up to C lie before the
 // watermark record, and that later records have larger numbers. A transaction is safe when the last
 // durable watermark of every stream is at least its GSN. All records that the transaction depends
@@ -44,7 +51,7 @@
 //              bound, or the worker draws a number above the floor.
 //   wanted()   raised to a record's number before the record is handed over, so that a thread that
 //              finds the record also finds its number in wanted().
-#include "logging/schemes/autonomous/stealing_groups.h"
+#include "logging/schemes/autonomous/group_log.h"
 #include "logging/schemes/common/watermark_scheme.h"
 #include "platform/test_value.h"
 
@@ -60,24 +67,24 @@ const platform::TestValue given_steal_bytes("autonomous_steal_bytes");
 class Autonomous final : public WatermarkScheme {
  public:
   explicit Autonomous(const LogConfig& config)
-      : WatermarkScheme(config, config.workers), last_(config.workers), nth_(config.workers) {
+      : WatermarkScheme(config, config.workers), states_(config.workers) {
     const uint64_t given = given_steal_bytes.get(), steal_bytes = given == 0 ? kStealBytes : given;
     for (uint32_t s = 0; s < streams(); ++s) {
       const std::vector<uint32_t> workers = workers_of(s);
       const auto count = static_cast<uint32_t>(workers.size());
       logs_.push_back(std::make_unique<StreamLog>(stream(s), run(), count, steal_bytes));
-      for (uint32_t i = 0; i < count; ++i) nth_[workers[i]] = i;
+      for (uint32_t i = 0; i < count; ++i) states_[workers[i]].nth = i;
     }
   }
 
   LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
     StreamLog& log = *logs_[home(worker)];
-    uint64_t& last = last_[worker];
-    const uint64_t least = std::max(deps.max_number(), last) + 1;
-    const auto opened = log.groups.open(nth(worker), bytes, least, [&] {
-      return last = std::max(least, log.floor.load(memory_order_relaxed) + 1);
+    WorkerState& me = states_[worker];
+    const uint64_t least = std::max(deps.max_number(), me.last) + 1;
+    const auto opened = log.group.open(me.nth, bytes, least, [&] {
+      return me.last = std::max(least, log.floor.load(memory_order_relaxed) + 1);
     });
-    return {.sequence = last,
+    return {.sequence = me.last,
             .position = kPlacedLater,
             .hole = opened.memory,
             .bytes = bytes,
@@ -88,38 +95,46 @@ class Autonomous final : public WatermarkScheme {
   CommitPoint fill_done(uint32_t worker, const LogReservation& reservation,
                         RecordRole role) override {
     if (commits(role)) raise_wanted(worker, reservation.sequence);
-    logs_[reservation.stream]->groups.publish(nth(worker), reservation.bytes);
+    WorkerState& me = states_[worker];
+    me.writes = logs_[reservation.stream]->group.publish(me.nth, reservation.bytes);
     return CommitPoint::in_every_stream(reservation.sequence);
+  }
+  void after_publish(uint32_t worker, const LogReservation& reservation, RecordRole) override {
+    if (states_[worker].writes) stream(reservation.stream).poll(Flush::kNow);
   }
 
   Counters counters() const override {
     Counters all = MultiStreamScheme::counters();
-    for (const auto& log : logs_) all.add(log->groups.counters());
+    for (const auto& log : logs_) all.add(log->group.counters());
     return all;
   }
 
  private:
   struct StreamLog {
     StreamLog(Stream& stream, uint64_t run, uint32_t workers, uint64_t steal_bytes)
-        : groups(stream, run, workers, steal_bytes) {}
+        : group(stream, run, workers, steal_bytes) {}
 
-    StealingGroups groups;
+    GroupLog group;
     alignas(platform::kCacheLine) platform::atomic<uint64_t> floor{0};
     alignas(platform::kCacheLine) platform::SpinLock advancing;
   };
 
-  uint32_t nth(uint32_t worker) const { return nth_[worker]; }
+  struct WorkerState {
+    uint32_t nth = 0;     // the worker's number in its group
+    uint64_t last = 0;    // the worker's last GSN
+    bool writes = false;  // the worker has moved records with its last publish
+  };
 
   // Counts also the records that workers have handed over and that are not in the log yet, because
   // a write moves these records first.
   uint64_t filled(uint32_t index) override {
     StreamLog& log = *logs_[index];
-    const uint64_t unwritten = log.groups.unwritten(), filled = log.groups.filled();
+    const uint64_t unwritten = log.group.unwritten(), filled = log.group.filled();
     const bool quiet = unwritten == 0 && filled == stream(index).durable();
     if (!quiet || !lags(index) || !log.advancing.try_lock()) return filled + unwritten;
     advance(index, log);
     log.advancing.unlock();
-    return log.groups.filled();
+    return log.group.filled();
   }
   uint64_t filled_to_write(uint32_t index, uint64_t) override {
     StreamLog& log = *logs_[index];
@@ -130,7 +145,7 @@ class Autonomous final : public WatermarkScheme {
     // not also wait for the timers of other streams.
     notify_lagging_flushers(
         most, [&](uint32_t s) { return s == index ? most : watermark(s); }, Flush::kNow);
-    return log.groups.filled();
+    return log.group.filled();
   }
 
   // Moves all records to the log, and appends a watermark. Returns the number that the watermark
@@ -139,9 +154,9 @@ class Autonomous final : public WatermarkScheme {
     const uint64_t most = std::max(log.floor.load(memory_order_relaxed), wanted());
     log.floor.store(most, memory_order_relaxed);
     platform::full_fence();
-    const uint64_t below = std::min(log.groups.take_all(), most + 1);
+    const uint64_t below = std::min(log.group.take_all(), most + 1);
     if (below <= watermark(index) + 1) return most;
-    log.groups.append(kWatermarkBytes, [&](uint64_t begin) {
+    log.group.append(kWatermarkBytes, [&](uint64_t begin) {
       write_watermark_body(index, begin, below - 1, {});
       record_durable_sequence(index, begin + kWatermarkBytes, below - 1);
       raise_watermark(index, below - 1);
@@ -149,18 +164,19 @@ class Autonomous final : public WatermarkScheme {
     return most;
   }
 
-  WorkerStates<uint64_t> last_;  // the last GSN of each worker
-  std::vector<uint32_t> nth_;
+  WorkerStates<WorkerState> states_;
   std::vector<std::unique_ptr<StreamLog>> logs_;
 };
 
-const SchemeRegistration registration(device_scheme({
+const SchemeRegistration registration({
     .name = "autonomous",
-    .differs = "a ring and a flush lead for each device, not for each worker; a thief passes "
-               "over buffers that another copies; the state of workers is a watermark record in "
-               "the log; numbers "
-               "in place of a clock; no remote flush avoidance; made from descriptions of the "
-               "paper, which was not at hand",
+    .differs =
+        "a stealing group has a file, a ring and a flush lead, where each of LeanStore's "
+        "workers writes its own buffer to a place in one file, and waits for this write; a "
+        "write takes the rest of its group; a thief passes over buffers that another copies; "
+        "the state of a group is a watermark record in its log; records below 4 KiB are "
+        "written as --flush says; numbers in place of a clock; no remote flush avoidance",
+    .streams = "1 per 8 workers",
     .buffer = "private; moved by its worker, or stolen",
     .sequence = "GSN: over reads, overwrites, worker",
     .flushed_by = "workers, each for 8; leader, daemon",
@@ -168,8 +184,12 @@ const SchemeRegistration registration(device_scheme({
     .cut = "least last watermark",
     .source = "Nguyen et al. 2025; LeanStore",
     .recovery = min_cut(&StreamTail::last_watermark, "GSN"),
+    .stream_count =
+        [](uint32_t, const LogConfig& config) {
+          return (config.workers + GroupLog::kMembers - 1) / GroupLog::kMembers;
+        },
     .construct = construct<Autonomous>,
-}));
+});
 
 }  // namespace
 }  // namespace logjam

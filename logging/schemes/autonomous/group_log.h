@@ -1,4 +1,5 @@
-// The stealing groups of a stream, and the pieces that they move into its ring.
+// The log of a stealing group: the private buffers of its workers, and the pieces that the workers
+// move into the ring of the group's stream.
 //
 // Protocol. One thread at a time calls take_all() and append(), which share `turn_` and a slot.
 //
@@ -83,22 +84,24 @@ class Piece {
   uint64_t end_ = 0, limit_ = 0;  // the end of the moved records, and of the piece
 };
 
-class StealingGroups {
+class GroupLog {
  public:
-  // A worker steals when its buffer has `steal_bytes`. `run` seeds the checksums.
-  StealingGroups(Stream& stream, uint64_t run, uint32_t workers, uint64_t steal_bytes)
+  static constexpr uint32_t kMembers = StealingGroup::kMembers;
+
+  // Makes the log of `workers` workers. A worker steals when its buffer has `steal_bytes`. `run`
+  // seeds the checksums.
+  GroupLog(Stream& stream, uint64_t run, uint32_t workers, uint64_t steal_bytes)
       : stream_(stream),
         steal_bytes_(steal_bytes),
         workers_(workers),
-        pieces_(stream, run, workers + 1) {
-    // The ring has room for the small records of all buffers, even if all buffers are full.
-    const uint64_t most = stream.ring().capacity() / (4 * (uint64_t{workers} + 1)) & ~uint64_t{7};
-    for (uint32_t w = 0; w < workers; w += kMembers) {
-      groups_.push_back(std::make_unique<StealingGroup>(std::min(kMostSteals * steal_bytes, most)));
-    }
+        pieces_(stream, run, workers + 1),
+        // The ring has room for the small records of all buffers, even if all buffers are full.
+        group_(std::min(kMostSteals * steal_bytes,
+                        stream.ring().capacity() / (4 * (uint64_t{workers} + 1)) & ~uint64_t{7})) {
+    LJ_ASSERT(workers <= kMembers);
   }
 
-  // Only worker number `worker` of the stream calls the next three functions.
+  // Only worker number `worker` of the group calls the next two functions.
 
   // Opens a record. draw() returns the record's number, at least `bound`. Returns also the ticks of
   // the wait for room. The wait comes before draw(), because once a record has a number, the
@@ -109,39 +112,34 @@ class StealingGroups {
   };
   template <class Draw>
   Opened open(uint32_t worker, uint32_t bytes, uint64_t bound, const Draw& draw) {
-    StealingGroup& group = group_of(worker);
-    const uint32_t member = worker % kMembers;
     const uint64_t waited = make_room(worker, bytes);
-    const uint64_t sequence = group.open(member, bound, draw);
-    return {group.memory(member), sequence, waited};
+    const uint64_t sequence = group_.open(worker, bound, draw);
+    return {group_.memory(worker), sequence, waited};
   }
   // Hands the record over. A worker with at least `steal_bytes` of records then steals. A worker
-  // with at least kAlone times `steal_bytes` moves only its own records.
-  void publish(uint32_t worker, uint32_t bytes) {
-    StealingGroup& group = group_of(worker);
-    group.publish(worker % kMembers, bytes);
-    const uint64_t unwritten = group.unwritten(worker % kMembers);
-    if (unwritten < steal_bytes_) return;
+  // with at least kAlone times `steal_bytes` moves only its own records. Returns whether the worker
+  // has moved records, and so should start a write.
+  bool publish(uint32_t worker, uint32_t bytes) {
+    group_.publish(worker, bytes);
+    const uint64_t unwritten = group_.unwritten(worker);
+    if (unwritten < steal_bytes_) return false;
     const bool steals = unwritten < kAlone * steal_bytes_;
-    group.steal(worker % kMembers, steals ? kMembers : 1, Piece(pieces_, worker));
+    group_.steal(worker, steals ? kMembers : 1, Piece(pieces_, worker));
+    return group_.unwritten(worker) < steal_bytes_;
   }
 
-  uint64_t unwritten() const {
-    uint64_t total = 0;
-    for (const auto& group : groups_) total += group->unwritten();
-    return total;
-  }
+  uint64_t unwritten() const { return group_.unwritten(); }
   uint64_t filled() { return pieces_.filled(); }
 
-  // Moves all records that are handed over. Returns a number N: all records with numbers below N
-  // are in the ring, and later records have at least N. Returns 0 if the ring has no room for all.
+  // Moves all records of the group that are handed over. Returns a number N: all records with
+  // numbers below N are in the ring, and later records have at least N. Returns 0 if the ring has
+  // no room for all.
   uint64_t take_all() {
     uint64_t below = WorkerLog::kNone;
     const uint32_t first = turn_;
     for (uint32_t i = 0; i < workers_ && below != 0; ++i) {
       turn_ = (first + i) % workers_;
-      const uint32_t member = turn_ % kMembers;
-      below = std::min(below, group_of(turn_).take(member, false, Piece(pieces_, workers_)));
+      below = std::min(below, group_.take(turn_, false, Piece(pieces_, workers_)));
     }
     return below;
   }
@@ -155,27 +153,20 @@ class StealingGroups {
   }
 
   Counters counters() const {
-    Counters all;
-    for (const auto& group : groups_) {
-      all.add({{"stolen_pieces", static_cast<double>(group->stolen_pieces())},
-               {"stolen_bytes", static_cast<double>(group->stolen_bytes())}});
-    }
-    return all;
+    return Counters{}.add({{"stolen_pieces", static_cast<double>(group_.stolen_pieces())},
+                           {"stolen_bytes", static_cast<double>(group_.stolen_bytes())}});
   }
 
  private:
-  static constexpr uint32_t kMembers = StealingGroup::kMembers;
   // Multiples of `steal_bytes`: a worker with kAlone times `steal_bytes` does not steal (as in the
   // paper), and a buffer has room for kMostSteals times `steal_bytes`.
   static constexpr uint64_t kAlone = std::bit_width(kMembers), kMostSteals = 4 * kAlone;
 
-  StealingGroup& group_of(uint32_t worker) { return *groups_[worker / kMembers]; }
   uint64_t make_room(uint32_t worker, uint32_t bytes) {
-    StealingGroup& group = group_of(worker);
     uint64_t waited = 0;
-    while (!group.fits(worker % kMembers, bytes)) {
-      group.take(worker % kMembers, true, Piece(pieces_, worker));
-      const uint64_t left = group.unwritten(worker % kMembers);
+    while (!group_.fits(worker, bytes)) {
+      group_.take(worker, true, Piece(pieces_, worker));
+      const uint64_t left = group_.unwritten(worker);
       if (left != 0) waited += stream_.wait_for_space(pieces_.reserved() + left);
     }
     return waited;
@@ -185,7 +176,7 @@ class StealingGroups {
   const uint64_t steal_bytes_;
   const uint32_t workers_;
   LogPieces pieces_;  // a slot for each worker, and one for take_all() and append()
-  std::vector<std::unique_ptr<StealingGroup>> groups_;
+  StealingGroup group_;
   uint32_t turn_ = 0;  // the worker whose records the next take_all() moves first
 };
 
