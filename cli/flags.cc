@@ -123,8 +123,8 @@ DEFINE_FLAG(rate, double, 0, kRun,
 DEFINE_FLAG(
     locks, string, "early", kRun | kExplore,
     "when locks are released: early, write or all; early: all at pre-commit; write: write "
-    "locks when the commit is durable; all: under 2PL read locks then, too; hold_us:N makes each "
-    "transaction work N microseconds more while it holds its locks, as slower engines do");
+    "locks when the commit is durable; all: under 2PL read locks then, too; work_us:N makes each "
+    "transaction work N microseconds more before it takes locks, as slower engines do");
 DEFINE_FLAG(pipeline_depth, uint32, 4096, kLogging | kExplore,
             "unacknowledged transactions that a worker may have; where the log is the bottleneck, "
             "commit latency is this number divided by the worker's throughput",

@@ -43,7 +43,7 @@ RunOptions run_options() {
   }
   const auto locks = [](std::string_view key) { return platform::listed(FLAGS_locks, key); };
   constexpr platform::ListKey kLocks[] = {
-      {"early", 1, 1}, {"write", 1, 1}, {"all", 1, 1}, {"hold_us", 0, 1e6}};
+      {"early", 1, 1}, {"write", 1, 1}, {"all", 1, 1}, {"work_us", 0, 1e6}};
   if (const auto why = platform::check_list("locks", FLAGS_locks, kLocks); !why.empty())
     refuse(why);
   if (locks("early") + locks("write") + locks("all") > 1) {
@@ -57,7 +57,7 @@ RunOptions run_options() {
   options.commit = commit_policy();
   options.early_lock_release = locks("write") + locks("all") == 0;
   options.keep_read_locks = locks("all") != 0;
-  options.hold_ns = static_cast<uint64_t>(locks("hold_us")) * 1000;
+  options.work_ns = static_cast<uint64_t>(locks("work_us")) * 1000;
   options.log_records =
       FLAGS_log_records.starts_with("op") ? LogRecords::kOperation : LogRecords::kTransaction;
   options.log_ranges = FLAGS_log_records.ends_with(",range");

@@ -49,7 +49,7 @@ struct RunOptions {
   bool early_lock_release = true;
   bool keep_read_locks =
       false;             // without early lock release: also keep the locks of rows only read
-  uint64_t hold_ns = 0;  // extra work of each transaction while it holds its locks
+  uint64_t work_ns = 0;  // extra work of each transaction before its first access
   LogRecords log_records = LogRecords::kTransaction;
   bool log_ranges = false;  // log only the changed bytes of a row
   uint64_t seed = 1;

@@ -156,6 +156,7 @@ void Worker::try_until_it_ends(uint64_t start) {
 
 // Executes one attempt. Returns false if concurrency control aborted it.
 bool Worker::execute(PendingCommit* txn) {
+  work_on();
   const Status status = client_->execute(*txn_);
   if (status == Status::kAbort) return false;
   if (status == Status::kRollback) {
@@ -167,7 +168,6 @@ bool Worker::execute(PendingCommit* txn) {
     }
     return true;
   }
-  work_on();
   txn->miss = status == Status::kNotFound;
   txn->number = client_->committing();
   if (commands_) {
@@ -184,11 +184,13 @@ bool Worker::execute(PendingCommit* txn) {
   return true;
 }
 
-// Keeps the core busy, so that a transaction holds its locks as long as in a paper's slower engine.
+// Keeps the core busy for as long as a transaction takes longer in a paper's slower engine. It holds
+// no lock meanwhile: 60 clients of TPC-B could not use 64 contexts if each worked with its branch
+// locked (Aether, Fig. 2).
 void Worker::work_on() const {
-  if (options_.hold_ns == 0) return;
+  if (options_.work_ns == 0) return;
   const uint64_t begun_ns = platform::now_ns();
-  while (platform::now_ns() - begun_ns < options_.hold_ns) {
+  while (platform::now_ns() - begun_ns < options_.work_ns) {
   }
 }
 

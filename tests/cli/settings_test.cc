@@ -78,13 +78,13 @@ TEST(Settings, NoSyncIsSafeOnlyIfTheCacheIsProtectedAndTheFileSystemWritesInPlac
 TEST(Settings, LocksTakesAChoiceAndATime) {
   ScopedFlags flags;
   flags.set("device", "null");
-  flags.set("locks", "hold_us:200");
+  flags.set("locks", "work_us:200");
   EXPECT_TRUE(run_settings().run.early_lock_release) << "the default choice";
-  flags.set("locks", "all,hold_us:200");
+  flags.set("locks", "all,work_us:200");
   const RunOptions run = run_settings().run;
   EXPECT_FALSE(run.early_lock_release);
   EXPECT_TRUE(run.keep_read_locks);
-  EXPECT_EQ(run.hold_ns, 200'000u);
+  EXPECT_EQ(run.work_ns, 200'000u);
 }
 
 TEST(Settings, AcceptsTheLargestNumberOfSlots) {

@@ -106,11 +106,18 @@ TEST(Pipeline, AWorkerGoesOnUntilPipelineDepthIsExceeded) {
   }
 }
 
-TEST(Pipeline, ATransactionWorksForAsLongAsItIsToHoldItsLocks) {
+TEST(Pipeline, ATransactionWorksBeforeItsFirstAccess) {
   HeldLog log([](HeldLog& held, uint64_t sequence) { held.durable.store(sequence); });
+  constexpr uint64_t kWorkNs = 50'000'000, kTransactions = 3;
   const uint64_t begun_ns = platform::now_ns();
-  run_steps(Steps(insert), log, {.seconds = 3600, .hold_ns = 100'000, .transactions = 1000});
-  EXPECT_GE(platform::now_ns() - begun_ns, 1000 * 100'000u);
+  uint64_t last_ns = 0;
+  Steps workload([&](Transaction& txn, Table& table, Key step) {
+    last_ns = platform::now_ns();
+    EXPECT_GE(last_ns - begun_ns, (step + 1) * kWorkNs);
+    return insert(txn, table, step);
+  });
+  run_steps(workload, log, {.seconds = 3600, .work_ns = kWorkNs, .transactions = kTransactions});
+  EXPECT_GE(last_ns - begun_ns, kTransactions * kWorkNs);
 }
 
 // Runs steps with a log in which each wait takes 1 ms and makes all commits durable.

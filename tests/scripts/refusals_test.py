@@ -9,7 +9,7 @@ from experiments import refusals, runner, sweep
 from experiments.errors import Refused
 
 LIST = ["flush=txns:8,us:500"], ["flush=us:50,txns:8,us:500"], ["log_records=txn,range"], [
-    "locks=early,hold_us:100,write"], ["tpcc_mix=45,43,4,4,4", "workload=ycsb,tpcc"], [
+    "locks=early,work_us:100,write"], ["tpcc_mix=45,43,4,4,4", "workload=ycsb,tpcc"], [
     "tpcc_mix=np,45,43,4,4,4", "workload=tpcc"]
 
 
