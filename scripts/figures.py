@@ -48,6 +48,8 @@ def schemes_if_built():
 
 def chosen(args):
     experiments = definition.load_all()
+    if args.paced and not is_simulated(args):
+        raise Refused("--paced goes with --simulated or --machine: here, the cores would be the limit")
     if args.all and args.ids:
         raise Refused("--all and ids exclude each other")
     if args.all:
@@ -82,7 +84,8 @@ def native_csv_of(args, experiment):
 def csv_of(args, experiment):
     path = native_csv_of(args, experiment)
     if is_simulated(args):
-        path = path.with_stem(f"{path.stem}-{profile_of(args, experiment).name}")
+        path = path.with_stem(f"{path.stem}-{profile_of(args, experiment).name}"
+                              + "-paced" * args.paced)
     return path
 
 
@@ -189,7 +192,8 @@ def run_simulated(args, experiments):
             size, rows = size_of(args, experiment), store.Store(csv_of(args, experiment))
             if args.fresh:
                 rows.remove()
-            points = experiment.points(args.size, lambda: runner.schemes_of(logjam), simulated=True)
+            points = experiment.points(args.size, lambda: runner.schemes_of(logjam), simulated=True,
+                                       paced=args.paced)
             work.append((experiment, points, rows, [
                 sim_runner.Job(rows, number, point)
                 for number, point in round_loop.jobs_left(points, args.seeds or size.rounds,
@@ -400,6 +404,12 @@ def add_ids(made):
                           help="simulated: on the machine that each result's own file names")
 
 
+def add_pace(made):
+    made.add_argument("--paced", action="store_true",
+                      help="simulated: transactions take as long as in the paper's engine "
+                           "(config/papers/paces.toml)")
+
+
 def add_running(made):
     made.add_argument("--logjam", help="the binary; else $LOGJAM, or build/logjam")
     made.add_argument("--wal_dir", help="where the logs go, a directory of a real disk; "
@@ -465,7 +475,7 @@ def arguments():
 
     def command(name, function, words="", **more):
         made = commands.add_parser(name, help=words or function.__doc__, allow_abbrev=False, **more)
-        made.set_defaults(function=function, parser=made)
+        made.set_defaults(function=function, parser=made, paced=False)
         return made
 
     listed = command("list", list_command)
@@ -479,6 +489,7 @@ def arguments():
                       help="how to make each file of rows again, as the table of docs/REPRODUCING.md")
     made = command("run", run_command)
     add_ids(made)
+    add_pace(made)
     add_running(made)
     made.add_argument("--rounds", type=whole, help="instead of the file's")
     add_seeds(made)
@@ -502,8 +513,10 @@ def arguments():
     made.add_argument("--screen", action="store_true",
                       help="other seeds only where a check comes out otherwise with the first one")
     add_ids(command("validate", validate_command))
-    add_ids(command("plot", plot_command))
-    add_ids(command("check", check_command))
+    for name, function in (("plot", plot_command), ("check", check_command)):
+        made = command(name, function)
+        add_ids(made)
+        add_pace(made)
     add_other_commands(command)
     return parser
 

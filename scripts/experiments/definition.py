@@ -16,6 +16,7 @@ from experiments.errors import Refused
 from experiments.style import SCHEMES
 
 CONFIG = pathlib.Path(__file__).resolve().parent.parent.parent / "config"
+PACES = CONFIG / "papers" / "paces.toml"
 SIZES = {"quick": {"rounds": 3, "seconds": 0.5, "warmup": 0.2},
          "full": {"rounds": 5, "seconds": 5, "warmup": 1}}
 COMMANDS = ("run", "micro", "recover", "dump")
@@ -257,8 +258,18 @@ class Experiment:
     def axis_names(self):
         return list(dict.fromkeys(axis for axis, _, _ in self._all_axes()))
 
-    def points(self, size="quick", schemes=None, simulated=False):
-        """Returns a size's points in the file's order. `schemes()` maps schemes to flags."""
+    def pace(self):
+        """Returns how many microseconds a transaction works more, to be as slow as the paper's."""
+        paper = self.source.partition(",")[0].lower()
+        with open(PACES, "rb") as file:
+            paces = tomllib.load(file)
+        self._refuse_if(paper not in paces, f"is of a paper without a pace; {PACES.name} has those "
+                                            f"of {', '.join(paces)}")
+        return paces[paper]["work_us"]
+
+    def points(self, size="quick", schemes=None, simulated=False, paced=False):
+        """Returns a size's points in the file's order. `schemes()` maps schemes to flags. If
+        `paced`, transactions take as long as in the paper's engine."""
         size, points = self.form(size, simulated), []
         for grid in self.simulated.grids if simulated else self.grids:
             command = grid.get("command", "run")
@@ -270,6 +281,10 @@ class Experiment:
                 choices.append([(axis, name, kind, flags) for name, flags in named.items()])
             for chosen in itertools.product(*choices):
                 points.append(self._point(len(points), grid, command, size, chosen))
+        for point in points if paced else []:
+            if point.command == "run":
+                locks = text(point.flags.get("locks", "early"))
+                point.flags["locks"] = f"{locks},work_us:{self.pace()}"
         return points
 
     def about_seconds(self, size, schemes=None):

@@ -21,6 +21,7 @@ from experiments.errors import Refused
 from experiments.store import Store, key_of
 
 THIS = "this"  # the profile of this machine
+PACED = "-paced"  # ends the name of rows whose transactions take as long as in the paper's engine
 NAME = re.compile(r"[A-Za-z0-9_+-]+")  # name of a file of rows, used in commands and links
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 RUN_BY_ALL = ("logging", "cc", "engine", "workloads", "platform")
@@ -83,8 +84,10 @@ class Run:
         origin = self.measured.origin
         self.machine, self.revision = origin.get("machine", ""), origin.get("revision", "")
         self.simulated = self.measured.simulated
-        self.size, _, self.profile = self.name.partition("-")
-        self.label = f"simulated {self.profile}" if self.simulated else "here"
+        self.paced = self.name.endswith(PACED)
+        self.size, _, self.profile = self.name.removesuffix(PACED).partition("-")
+        self.label = (f"simulated {self.profile}" + ", paced" * self.paced if self.simulated
+                      else "here")
         self.figure = self.path.with_suffix(".png")
 
     @functools.cached_property
@@ -115,7 +118,7 @@ class Run:
         one = self.measured.experiment
         if self.simulated and one.simulated is None:
             return 0
-        points = one.points(self.size, simulated=self.simulated)
+        points = one.points(self.size, simulated=self.simulated, paced=self.paced)
         now = {tuple(sorted(point.axes.items())): point.command_line() for point in points}
         given = ((row.get("given"), now.get(key_of(row)[1])) for row in self.measured.rows)
         return sum(None not in pair and pair[0] != pair[1] for pair in given)
@@ -251,7 +254,8 @@ class Entry:
 
 
 def runs_of(experiment, results):
-    """Returns the experiment's Runs. A full size hides the quick size of the same machine."""
+    """Returns the experiment's Runs. A full size hides the quick size of the same machine. Rows
+    with the paper's pace come before those without, so they judge first."""
     folder = pathlib.Path(results) / experiment.id.lower()
     files.refuse_link(folder)
     found = []
@@ -263,10 +267,11 @@ def runs_of(experiment, results):
         store = Store(path)
         if store.rows:
             found.append(Run(path.stem, path, Measured(experiment, store.rows), store.extras))
-    full = {run.profile for run in found if run.size == "full"}
-    found = [run for run in found if run.size == "full" or run.profile not in full]
+    full = {(run.profile, run.paced) for run in found if run.size == "full"}
+    found = [run for run in found if run.size == "full" or (run.profile, run.paced) not in full]
     own = experiment.simulated.machine if experiment.simulated else ""
-    return sorted(found, key=lambda run: (run.simulated, run.profile != own, run.name))
+    return sorted(found, key=lambda run: (run.simulated, run.profile != own, not run.paced,
+                                          run.name))
 
 
 def tables_of(experiment, runs, results):

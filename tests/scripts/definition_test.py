@@ -83,6 +83,21 @@ class Definition(InADirectory):
         self.assertEqual(point.prepare["seconds"], 0.5)
         self.assertEqual(point.flags, {"read_mb_s": 100})
 
+    def test_a_pace_lengthens_the_transactions_of_its_paper_alone(self):
+        grids = [{"flags": {"log": "eleda"}, "axes": {"locks": ["write"], "threads": [1]}},
+                 {"axes": {"threads": [1]}},
+                 {"command": "micro", "axes": {"threads": [1]}}]
+        one = experiment(grid=grids, source="ELEDA, Fig. 8", simulated={"machine": "eleda"})
+        us = one.pace()
+        self.assertGreater(us, 0)
+        self.assertEqual([point.flags.get("locks") for point in
+                          one.points("full", simulated=True, paced=True)],
+                         [f"write,work_us:{us}", f"early,work_us:{us}", None])
+        self.assertEqual([point.flags.get("locks") for point in one.points("full", simulated=True)],
+                         ["write", None, None])
+        with self.assertRaisesRegex(Refused, "paper without a pace"):
+            experiment(source="P-WAL, Fig. 6").points("full", paced=True)
+
     def test_every_stands_for_all_schemes(self):
         one = experiment(grid=[{"axes": {"log": "every"}}])
         points = one.points("quick", lambda: {"scm": {"log": "scm", "device": "nvm"}})

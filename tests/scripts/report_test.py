@@ -165,6 +165,12 @@ holds = "value('tps', threads=8, log='poplar', workload='ycsb') > 1e9"
         for said in ("Two cores run no P6.", "(p6/quick.png)", "(p6/quick-xeon.png)"):
             self.assertEqual(text.count(said), 1)
 
+    def test_paced_rows_judge_before_those_without_a_pace(self):
+        for name in ("quick-xeon", "quick-xeon-paced", "full-xeon"):
+            self.put(self.lines, name, machine=SIMULATED)
+        self.assertEqual([(run.label, run.size) for run in self.entry(self.lines).runs],
+                         [("simulated xeon, paced", "quick"), ("simulated xeon", "full")])
+
     def test_simulated_rows_are_a_run_of_their_own(self):
         self.put(self.lines)
         self.put(self.lines, "quick-xeon", machine=SIMULATED, tps="1000")
