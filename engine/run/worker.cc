@@ -184,8 +184,8 @@ bool Worker::execute(PendingCommit* txn) {
   return true;
 }
 
-// Keeps the core busy for as long as a transaction takes longer in a paper's slower engine. It holds
-// no lock meanwhile: 60 clients of TPC-B could not use 64 contexts if each worked with its branch
+// Keeps the core busy, because a transaction takes longer in a paper's slower engine. It holds no
+// lock meanwhile: 60 clients of TPC-B would not use 64 contexts if each worked with its branch
 // locked (Aether, Fig. 2).
 void Worker::work_on() const {
   if (options_.work_ns == 0) return;
