@@ -115,6 +115,7 @@ def _command(entry, run):
         own = one.simulated and one.simulated.machine == run.profile
         machine = " --simulated" if own else f" --machine={run.profile}"
     of_file = one.form(run.size, run.simulated and one.simulated is not None).rounds
+    machine += " --paced" * run.paced
     more = f" --{'seeds' if run.simulated else 'rounds'}={rounds}" if rounds != of_file else ""
     return f"{one.id} --{run.size}{machine}{more}"
 
