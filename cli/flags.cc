@@ -195,6 +195,13 @@ DEFINE_FLAG(
     "costs the workers time; auto: the gap with the largest ratio of throughput to latency, by "
     "what the run's writes cost; auto:1000: the gap with which a commit is durable after 1000 us "
     "on average; not used with --flush");
+DEFINE_FLAG(
+    log_parts, string, "", kLogging | kExplore,
+    "parts that are no scheme's own algorithm; none; all that --log can have; or a list such as "
+    "unlock,chunks,patience:8,pace:8,rounds; unlock: rows are unlocked before their record is "
+    "copied; chunks: buffer chunks of adaptive length; patience:8: a write waits for records that "
+    "are being filled, at most 8 us; pace:8: at least 8 times the cost of a write between two "
+    "writes; rounds: streams write together; without --log_parts, a scheme's own parts");
 DEFINE_FLAG(flush_help, bool, true, kLogging | kExplore,
             "workers that wait or poll may flush when the flusher is late; false: only the "
             "flusher's thread flushes");

@@ -28,6 +28,7 @@ DECLARE_string(fill);
 DECLARE_string(floor);
 DECLARE_string(flush);
 DECLARE_string(flush_gap_us);
+DECLARE_string(log_parts);
 DECLARE_bool(flush_help);
 DECLARE_string(history);
 DECLARE_uint64(io_bytes);

@@ -75,6 +75,8 @@ Row scheme_row(const SchemeInfo& scheme) {
                                           {"group", streams.group},
                                           {"per_socket", streams.per_socket}}))},
       {"unsafe", scheme.unsafe()},
+      {"parts", text_of(scheme.parts)},
+      {"may_have", text_of(scheme.may_have)},
       {"recovery_flags", texts(scheme.recovery_flags)},
   };
 }

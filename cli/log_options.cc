@@ -187,6 +187,10 @@ LogOptions log_options(const SchemeInfo& scheme) {
   log.seed = FLAGS_seed;
   log.overwrite = FLAGS_overwrite;
   refuse_if(scheme.check_flags());
+  if (scheme.traits.logs) {
+    refuse_if(check_log_parts(FLAGS_log_parts, scheme.name, scheme.may_have));
+    log.config.parts = log_parts_of(FLAGS_log_parts, scheme.parts, scheme.may_have);
+  }
   refuse_if(check_device_spec(FLAGS_device));
   refuse_if(check_scheme_on_device(scheme, FLAGS_device));
   log.directories = given_directories();

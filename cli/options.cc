@@ -150,8 +150,8 @@ constexpr Condition kConditions[] = {
     {" history_mb ", [](const Settings& s) { return !s.history.empty(); }, "--history"},
     {" replay read_mb_s accept_damage ", [](const Settings& s) { return s.continues; },
      "--continue"},
-    {" wal_dir overwrite log_prealloc_mb log_records flush flush_gap_us flush_help io_bytes "
-     "io_depth stripe_kb sync ",
+    {" wal_dir overwrite log_prealloc_mb log_records log_parts flush flush_gap_us flush_help "
+     "io_bytes io_depth stripe_kb sync ",
      [](const Settings& s) { return s.scheme->traits.logs; }, "a scheme that logs"},
     {" log_buffer_mb ", [](const Settings& s) { return !in_place_of_a_log(s); },
      "a scheme with log buffers"},

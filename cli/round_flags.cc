@@ -199,6 +199,7 @@ RoundFlags flags_of_round(uint64_t seed, const WantedRound& wanted) {
   } else {
     give("checkpoint", busy ? "s:0.00000001" : checkpoint);
   }
+  give("log_parts", draws.one_of({"", "none", "all"}));
   return flags;
 }
 

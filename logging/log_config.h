@@ -3,12 +3,16 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
+#include <optional>
 
+#include "logging/log_parts.h"
 #include "platform/placement.h"
 
 namespace logjam {
 
 class Device;
+class FlushPacer;
 
 // When a transaction draws its sequence number under OCC.
 enum class NumberDrawn : uint8_t {
@@ -17,13 +21,11 @@ enum class NumberDrawn : uint8_t {
   kBeforeWithoutHole,  // EarlyNumbers::draw_number(); a failed validation logs nothing
 };
 
-// The properties of a scheme that the engine must know. They depend on the scheme's name alone.
+// The properties of a scheme that the engine must know. All but one depend on the scheme's name
+// alone.
 struct LogTraits {
   NumberDrawn number_drawn = NumberDrawn::kAfterValidation;
-  // If true, a transaction installs its rows and, with early lock release, unlocks them before it
-  // copies its record into the hole, as Silo's implementation does. A transaction that depends on a
-  // reserved record must not count as safe before that record is durable.
-  bool fills_after_unlock = false;
+  bool fills_after_unlock = false;  // LogParts::unlock; filled in by SchemeInfo::make
   // If true, records hold commands (logging/format/record.h) instead of values. Recovery executes
   // the commands in log order. So the log order must be the serialization order, also for a
   // transaction that reads a row and the transaction that overwrites this row.
@@ -57,7 +59,9 @@ struct LogConfig {
   // Returns the sum of the workers' run delays (platform/cpu_use.h). Any thread may call it. Not
   // null if the run chooses the gap.
   std::function<uint64_t()> run_delay_ns = {};
-  bool flush_help = true;  // --flush_help: workers may do the work of a late flusher
+  bool flush_help = true;              // --flush_help: workers may do the work of a late flusher
+  std::optional<LogParts> parts = {};  // --log_parts; SchemeInfo::make fills in the scheme's own
+  std::shared_ptr<FlushPacer> pacer = {};  // of all streams; filled in by SchemeInfo::make
   // Whether log threads preempt workers at once (--worker_class). If so, busy workers do not write.
   bool preemptible_workers = false;
   bool pinned_workers = true;  // false: --placement=none

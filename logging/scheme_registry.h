@@ -5,6 +5,7 @@
 
 #include "logging/log_scheme.h"
 #include "logging/recovery_rule.h"
+#include "logging/stream/flush_gap.h"
 #include "platform/registry.h"
 
 namespace logjam {
@@ -17,6 +18,8 @@ struct SchemeInfo {
   std::string_view streams = {}, buffer = {}, sequence = {}, flushed_by = {}, safe_when = {},
                    cut = {}, source = {};
   LogTraits traits = {};
+  LogParts parts = {};  // the scheme's own
+  LogParts may_have = {.unlock = true};
   RecoveryRule recovery = {};
   std::function<uint32_t(uint32_t directories, const LogConfig& config)> stream_count = {};
   std::function<std::unique_ptr<LogScheme>(const LogConfig&)> construct = {};
@@ -31,7 +34,13 @@ struct SchemeInfo {
   std::string_view file = {};  // the source file of the scheme; SchemeRegistration sets it
 
   std::unique_ptr<LogScheme> make(LogConfig config) const {
+    if (!config.parts) config.parts = parts;
+    const LogParts& chosen = *config.parts;
     config.traits = traits;
+    config.traits.fills_after_unlock = chosen.unlock;
+    if (chosen.pace != 0 || chosen.rounds) {
+      config.pacer = std::make_shared<FlushPacer>(chosen.pace, chosen.rounds);
+    }
     return construct(config);
   }
 };

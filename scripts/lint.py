@@ -41,7 +41,7 @@ ROOMS = {
 # The longest prefix of a path decides.
 FLOORS = """platform/ | sim/
  | logging/commit_point.h logging/counters.h logging/flag_checks. logging/log_config.
-   logging/read_stamps.h logging/row_vectors.h
+   logging/log_parts. logging/read_stamps.h logging/row_vectors.h
  | logging/format/ | logging/recovery_rule. logging/device/ | logging/stream/
  | logging/log_scheme. logging/scheme_registry. | logging/schemes/common/ | logging/schemes/
  | logging/log. logging/log_directories. logging/directory_locks.
@@ -86,7 +86,8 @@ MAY_END = {
         logging/format/manifest_file.cc logging/log_directories.cc
         engine/checkpoint/checkpointer.cc proof/history/file.cc""",
     "no log can hold this transaction": """cc/commit_log.cc logging/format/record_writer.cc
-        logging/schemes/silo/epoch_tids.h""",
+        logging/schemes/silo/epoch_tids.h logging/schemes/common/buffer_chunks.h
+        logging/schemes/tide/tide.cc""",
     "nothing goes on without memory or stdout": "platform/memory.cc platform/output_file.cc",
     "the simulation is wrong, or the machine that it shall be": "sim/ platform/exploration.cc",
     "an oracle has found a mistake": """workloads/expect_row.h workloads/ycsb/verify.cc

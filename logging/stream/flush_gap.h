@@ -34,11 +34,12 @@
 
 namespace logjam {
 
-// The pace of a stream's writes, and the rounds in which several streams write (`tide`).
+// The pace of a stream's writes, and the rounds in which several streams write.
 //
-// Pace. The time between the starts of two writes is at least `pace` times the cost of a write. The
-// cost is the duration of the last call of StreamOwner::filled_to_write() or, if a worker made the
-// write, of the whole step. The gap is the time between two starts, minus the device's time.
+// Pace. The time between the starts of two writes is at least `pace` times the cost of a write, and
+// longer if fewer than kFewWriters workers fill the stream. The cost is the duration of the last
+// call of StreamOwner::filled_to_write() or, if a worker made the write, of the whole step. The gap
+// is the time between two starts, minus the device's time.
 //
 // Rounds. A stream's write begins a round if no round has begun since the stream's last write. Each
 // other stream *joins* the round: its next write waits for only half of the stream's gap.
@@ -47,26 +48,30 @@ namespace logjam {
 // old value writes a moment later. If two rounds begin at the same time, only one remains.
 class FlushPacer {
  public:
-  explicit FlushPacer(uint64_t pace) : pace_(pace) { LJ_ASSERT(pace > 0); }
+  FlushPacer(uint64_t pace, bool rounds) : pace_(pace), rounds_(rounds) {}
 
   // Returns whether a stream whose last write started at `started` joins the round.
   bool joins_round(uint64_t started) const { return round() > started; }
   // Notes that a stream begins a write at `now`. `started`: the start of the stream's last write.
   void note_write(uint64_t now, uint64_t started) {
-    if (!joins_round(started)) round_.store(now, platform::memory_order_relaxed);
+    if (rounds_ && !joins_round(started)) round_.store(now, platform::memory_order_relaxed);
   }
-  // Returns the least gap after a write. `took`: the ticks that a thread spent on the write;
-  // `write`: the ticks that the device spent on the write.
-  uint64_t least_gap(uint64_t took, uint64_t write) const {
-    const uint64_t least = pace_ * took;
+  // Returns the least gap after a write of a stream that `writers` workers fill. `took`: the ticks
+  // that a thread spent on the write; `write`: the ticks that the device spent on the write.
+  uint64_t least_gap(uint64_t took, uint64_t write, uint64_t writers) const {
+    const uint64_t least =
+        std::max(pace_, pace_ * kFewWriters / std::max<uint64_t>(writers, 1)) * took;
     return least - std::min(least, write);
   }
   // Returns the time at which the last round began, in ticks; 0 if there was none.
   uint64_t round() const { return round_.load(platform::memory_order_relaxed); }
 
  private:
+  static constexpr uint64_t kFewWriters = 8;
+
   alignas(platform::kCacheLine) platform::atomic<uint64_t> round_{0};
   const uint64_t pace_;
+  const bool rounds_;
 };
 // Returns the period of the greatest power. `lost`: the time that a write takes from each worker;
 // `write`: the duration of a write.

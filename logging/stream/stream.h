@@ -71,8 +71,14 @@ class Stream {
   // If this stream has nothing to write yet, its next write does not wait for the flush timeout.
   // With Flush::kNow no write waits for this timeout, as those commits have already waited for it.
   void on_wanted(Flush flush);
-  // Sets the pace of the writes. `pacer` outlives the stream. Call it before workers start.
-  void set_pacer(FlushPacer& pacer) { state_.set_pacer(pacer); }
+  // Returns up to where padding must follow a record that ends at `end`, so that the next write by
+  // the flush policy includes the record. Padding, if there is any, has at least `least` bytes.
+  uint64_t padded(uint64_t end, uint64_t least) const {
+    constexpr uint64_t kLeastBlocks = 4;  // in the ring, or there might never be room for a block
+    const bool whole = ring().block_up(end) == end || !state_.ends_at_block(durable(), end) ||
+                       ring().capacity() < kLeastBlocks * ring().block();
+    return whole ? end : ring().block_up(end + least);
+  }
   // Takes a step if a step is due, without blocking. Any worker may call it, between transactions.
   void poll(Flush flush = Flush::kByPolicy) LJ_EXCLUDES(state_.latch());
   // Waits until the scheme says that `point`, a point in this stream, is durable: after a flush, a

@@ -37,6 +37,7 @@ StreamState::StreamState(const LogConfig& config, uint32_t index, StreamOwner& o
       discards_(devices_.traits().discards),
       at_once_(devices_.traits().at_once),
       max_write_bytes_(longest_write(config.io_bytes, devices_.depth(), ring_.block())),
+      pacer_(config.pacer),
       stores_sdl_(config.store_sdl),
       header_block_(config.header_block),
       run_(config.run),
@@ -161,19 +162,22 @@ void StreamState::start_on(StripedDevices::Member& member, uint64_t goal, bool m
   }
 }
 
-// Returns the goal of a write that begins on `member`. The next write on a device waits for a write
-// that ends inside a block (StripedDevices). So if several writes may be under way, the goal of a
-// long write is a block's end. The next write then gets the last, partly filled block.
+// Returns true for long writes if several writes may be under way: the next write on a device waits
+// for a write that ends inside a block (StripedDevices). The next write then gets the last, partly
+// filled block.
+bool StreamState::ends_at_block(uint64_t from, uint64_t to) const {
+  return devices_.depth() > 1 && policy_.immediate() && to >= from + kLeastToEndAtBlock;
+}
+
+// Returns the goal of a write that begins on `member`.
 uint64_t StreamState::goal_of(const Progress& filled, const StripedDevices::Member& member,
                               Flush flush) {
   const uint64_t begin = pacer_ == nullptr ? 0 : platform::ticks();
   if (pacer_ != nullptr) pacer_->note_write(begin, started());
   const uint64_t goal = owner_.filled_to_write(index_, filled.position);
   if (pacer_ != nullptr) keep_pace(platform::ticks() - begin);
-  const bool much = goal > member.next && goal - member.next >= kLeastToEndAtBlock;
-  const bool ends_at_block =
-      devices_.depth() > 1 && much && policy_.immediate() && flush == Flush::kByPolicy;
-  return ends_at_block ? ring_.block_down(goal) : goal;
+  const bool ends = flush == Flush::kByPolicy && ends_at_block(member.next, goal);
+  return ends ? ring_.block_down(goal) : goal;
 }
 
 void StreamState::raise_goal(const Progress& filled, uint64_t idle_since, Due due) {

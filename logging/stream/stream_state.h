@@ -122,7 +122,9 @@ class StreamState {
   }
   bool relied_on() const { return relying_.load() != 0; }
 
-  void set_pacer(FlushPacer& pacer) { pacer_ = &pacer; }
+  // Returns whether a write by the flush policy that begins at `from` and would end at `to` ends at
+  // the last block's begin.
+  bool ends_at_block(uint64_t from, uint64_t to) const;
 
   // Finishes the writes that are done, and starts the writes that are due. With Flush::kNow, writes
   // all filled bytes. With `may_block`, waits for a write if no other write is under way.
@@ -171,7 +173,8 @@ class StreamState {
       LJ_REQUIRES(latch_);
   void raise_goal(const Progress& filled, uint64_t idle_since, Due due) LJ_REQUIRES(latch_);
   void keep_pace(uint64_t took_ticks) LJ_REQUIRES(latch_) {
-    if (pacer_ != nullptr) gap_.at_least(pacer_->least_gap(took_ticks, write_ticks_));
+    if (pacer_ != nullptr)
+      gap_.at_least(pacer_->least_gap(took_ticks, write_ticks_, home_.writers));
   }
 
   const uint32_t index_;
@@ -184,7 +187,7 @@ class StreamState {
   const bool discards_;
   const bool at_once_;
   const uint64_t max_write_bytes_;
-  FlushPacer* pacer_ = nullptr;
+  const std::shared_ptr<FlushPacer> pacer_;  // null: no pace and no rounds
 
   alignas(platform::kCacheLine) platform::atomic<uint64_t> durable_{0};
   platform::atomic<uint64_t> goal_{0};

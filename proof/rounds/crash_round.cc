@@ -76,7 +76,7 @@ void draw_commit_path(RoundDraws& random, LedgerFlags* flags) {
   flags->flush_help = random.one_in(2);
   flags->io_depth = random.one_of({1u, 4u, 4u, 8u});
   flags->flush_gap_us = random.one_of({0u, 0u, 200u});
-  flags->epoch_ms = random.one_of({1u, 5u});
+  flags->epoch_ms = random.one_of({1.0, 0.05});
   flags->pwal_ngroup = random.one_of({0u, 2u, 16u});
   flags->store_sdl = flags->scheme.starts_with("eleda") && random.one_in(2);
   switch (random.below(5)) {
@@ -180,6 +180,7 @@ std::vector<std::string> LedgerFlags::arguments() const {
   give("sockets", sockets);
   give("pipeline_depth", pipeline_depth);
   give("locks", locks);
+  if (!log_parts.empty()) give("log_parts", log_parts);
   give("log_buffer_mb", log_buffer_mb);
   give("log_prealloc_mb", 1);  // segments of 1 MiB, the next one made while the log is written
   give_unless_0("stripe_kb", stripe_kb);
@@ -258,6 +259,7 @@ CrashRound derive_round(uint64_t seed) {
   }
   flags.sync = random.one_of({"dsync", "fdatasync", "fsync"});
   flags.no_io_uring = random.one_in(3);
+  flags.log_parts = random.one_of({"", "none", "all"});
   return round;
 }
 

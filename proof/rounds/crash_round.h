@@ -19,12 +19,13 @@ struct LedgerFlags {
   uint64_t seed = 0;
   uint64_t transactions = 0;  // the run ends after this number; 0: after 20 s
   uint32_t threads = 1, sockets = 2, pipeline_depth = 1;
-  std::string locks = "early";
+  std::string locks = "early", log_parts;
 
   uint32_t log_buffer_mb = 1, stripe_kb = 0, io_depth = 1;
   bool flush_help = true;
   uint32_t flush_txns = 0, flush_bytes = 0, flush_us = 0, flush_gap_us = 0;
-  uint32_t epoch_ms = 1, pwal_ngroup = 0;
+  double epoch_ms = 1;
+  uint32_t pwal_ngroup = 0;
   bool store_sdl = false;
   double checkpoint_s = 0;
   uint32_t checkpoint_mb = 0, checkpoint_mb_s = 0;

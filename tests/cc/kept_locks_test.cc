@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <optional>
+#include <vector>
 
 #include "tests/cc/script.h"
 
@@ -127,21 +129,24 @@ TEST_P(WaitsForParked, AcknowledgingReleasesTheLocksAWaiterNeeds) {
 
 class FillsAfterUnlock : public testing::TestWithParam<std::string> {};
 
-TEST_P(FillsAfterUnlock, OthersReadTheRowsBeforeTheRecordIsPublished) {
+TEST_P(FillsAfterUnlock, OthersReadTheRowsOnceTheNumberIsDrawnAndBeforeTheRecordIsPublished) {
+  std::vector<std::optional<uint64_t>> seen;
   std::function<void()> look;
-  World world(GetParam(), {.fills_after_unlock = true, .at_publish = [&] { look(); }});
+  World world(
+      GetParam(),
+      {.fills_after_unlock = true, .before_draw = [&] { look(); }, .at_publish = [&] { look(); }});
   world.load_tens(*world.ordered, 20);
-  int looks = 0;
   look = [&] {
-    ++looks;
     Actor reader(world);
-    EXPECT_EQ(reader.read(*world.ordered, 10), 5);
-    EXPECT_TRUE(reader.alive);
+    seen.push_back(reader.read(*world.ordered, 10));
+    EXPECT_EQ(reader.alive, seen.back().has_value());
   };
   Actor writer(world);
   writer.set(*world.ordered, 10, 5);
   ASSERT_TRUE(writer.commit());
-  EXPECT_EQ(looks, 1);
+  ASSERT_EQ(seen.size(), 2u);
+  EXPECT_EQ(seen[0], std::nullopt) << "the row is unlocked before its number is drawn";
+  EXPECT_EQ(seen[1], 5);
   const auto writes = world.log.entries.back().writes();
   ASSERT_EQ(writes.size(), 1u);
   EXPECT_EQ(writes[0].header.key, 10u);

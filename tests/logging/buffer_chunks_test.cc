@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/logging/held_device.h"
 #include "tests/logging/log_fixture.h"
 #include "tests/logging/watchdog.h"
 
@@ -33,17 +34,15 @@ class BufferChunksTest : public testing::Test, public StreamOwner, public Durabi
 
   void publish(uint32_t worker) { publish_at(reserve(worker), worker); }
   // Reserves space for a record. Returns the record's stream position.
-  uint64_t reserve(uint32_t worker) {
-    return chunks_->reserve(owners_[worker], worker, kRecordBytes).begin;
+  uint64_t reserve(uint32_t worker, uint32_t bytes = kRecordBytes) {
+    return chunks_->reserve(owners_[worker], worker, bytes).begin;
   }
   // Fills and publishes the record at the position that reserve() has returned.
-  void publish_at(uint64_t begin, uint32_t worker) {
-    fill_record({.sequence = 1,
-                 .position = begin,
-                 .hole = stream_->at(begin, kRecordBytes),
-                 .bytes = kRecordBytes},
-                kRun, 1);
-    chunks_->publish(owners_[worker], kRecordBytes, 1);
+  void publish_at(uint64_t begin, uint32_t worker, uint32_t bytes = kRecordBytes) {
+    fill_record(
+        {.sequence = 1, .position = begin, .hole = stream_->at(begin, bytes), .bytes = bytes}, kRun,
+        1);
+    chunks_->publish(owners_[worker], bytes, 1);
   }
   uint64_t padding_bytes() const {
     return owners_[0].padding_bytes.value() + owners_[1].padding_bytes.value();
@@ -226,6 +225,52 @@ TEST_F(BufferChunksTest, WhoWaitsForRoomTakesNoOpenBufferWhileOtherBytesCanBeFlu
   pass();
   EXPECT_GT(chunks_->filled(), handed_over) << "nothing but the open buffer can make room now";
   EXPECT_GT(padding_bytes(), 0);
+}
+
+// With several writes under way a long write ends at a block's end (StreamState::ends_at_block).
+// The records have all lengths, so the watermark begins anywhere in a block.
+TEST_F(BufferChunksTest, ALongWriteIncludesTheWatermarkAtItsEnd) {
+  constexpr uint32_t kBlock = 512, kRecords = 80;
+  HeldDevice device(4);
+  config_.devices = {&device};
+  stream_ = std::make_unique<Stream>(config_, 0, waiters_, *this);
+  chunks_ = std::make_unique<BufferChunks>(*stream_, kRun, 1, ChunkLength::Rule::kRecord);
+  for (uint32_t bytes = kBlock; bytes <= 2 * kBlock; bytes += 8) {
+    for (uint32_t i = 0; i < kRecords; ++i) publish_at(reserve(0, bytes), 0, bytes);
+    {
+      const std::lock_guard hold(chunks_->passing());
+      ASSERT_TRUE(chunks_->append_watermark(2));
+      pass_under_lock();
+    }
+    const uint64_t end = chunks_->filled();
+    ASSERT_EQ(end, chunks_->dealt());
+    EXPECT_EQ(end % kBlock, 0u);
+    for (stream_->poll(); stream_->durable() < end && device.any_under_way();) {
+      device.complete_all();
+      std::this_thread::sleep_for(std::chrono::microseconds(3));  // poll() looks once in 2 us
+      stream_->poll();
+    }
+    ASSERT_EQ(stream_->durable(), end);
+    ASSERT_EQ(stream_->counters().value("flushes"), watermarks_)
+        << "records of " << bytes << " bytes: a write leaves the watermark to another write";
+  }
+  EXPECT_LT(chunks_->padding_bytes(), watermarks_ * 2 * kBlock);
+  const uint64_t before = chunks_->padding_bytes();
+  publish_at(reserve(0, kBlock), 0, kBlock);
+  const std::lock_guard hold(chunks_->passing());
+  ASSERT_TRUE(chunks_->append_watermark(2));
+  pass_under_lock();
+  EXPECT_EQ(chunks_->padding_bytes(), before) << "a short write ends anywhere";
+}
+
+using BufferChunksDeathTest = BufferChunksTest;
+
+TEST_F(BufferChunksDeathTest, TheProcessEndsBeforePositionsHaveNoBitsLeft) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  constexpr uint64_t kAlmost = uint64_t{511} << 40;
+  chunks_ = std::make_unique<BufferChunks>(*stream_, kRun, kOwners, ChunkLength::Rule::kFixed,
+                                           kAlmost - kRecordBytes);
+  EXPECT_EXIT(reserve(0), testing::ExitedWithCode(3), "has had all its 511 TiB");
 }
 
 }  // namespace

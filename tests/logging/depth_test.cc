@@ -58,9 +58,7 @@ class DepthTest : public testing::Test, public StreamOwner, public Durability {
     step();
   }
   void complete_all() {
-    for (uint32_t slot = 0; slot < device_->depth(); ++slot) {
-      if (device_->under_way(slot) != 0) device_->complete(slot);
-    }
+    device_->complete_all();
     std::this_thread::yield();
   }
   uint64_t durable() const { return stream_->durable(); }

@@ -46,6 +46,15 @@ class HeldDevice final : public Device {
     std::ranges::copy(bytes, platter.begin() + static_cast<ptrdiff_t>(offset));
     writes_[slot] = {};
   }
+  void complete_all() {
+    for (uint32_t slot = 0; slot < depth(); ++slot) {
+      if (under_way(slot) != 0) complete(slot);
+    }
+  }
+  bool any_under_way() const {
+    const std::lock_guard hold(mutex_);
+    return std::ranges::any_of(writes_, [](const Write& write) { return !write.bytes.empty(); });
+  }
   // Returns the length of the write in `slot`, or 0 if no write is under way in this slot.
   uint64_t under_way(uint32_t slot = 0) const {
     const std::lock_guard hold(mutex_);

@@ -228,21 +228,27 @@ inline LogOptions log_options(const SchemeInfo& scheme, const LogDirectory& dire
   return options;
 }
 
-// A way to flush a log: which threads flush, and how many writes may be under way.
+// A way to flush a log: which threads flush, how many writes may be under way, and whether the log
+// has no parts (--log_parts), the scheme's own, or all that it may have.
 struct FlushWay {
   const char* name;
   bool help, preemptible;
   uint32_t io_depth;
+  LogParts SchemeInfo::*parts = nullptr;
 
   void apply(LogOptions* options) const {
     options->config.flush_help = help;
     options->config.preemptible_workers = preemptible;
     options->io_depth = io_depth;
+    options->config.parts = parts == nullptr ? LogParts() : options->scheme->*parts;
   }
 };
-inline constexpr FlushWay kFlushWays[] = {{"helped", true, false, 1},
-                                          {"daemon alone", false, false, 4},
-                                          {"workers preempted", true, true, 4}};
+inline constexpr FlushWay kFlushWays[] = {
+    {"helped", true, false, 1, &SchemeInfo::parts},
+    {"helped, without parts", true, false, 4},
+    {"helped, with all parts", true, false, 4, &SchemeInfo::may_have},
+    {"daemon alone", false, false, 4, &SchemeInfo::may_have},
+    {"workers preempted", true, true, 4, &SchemeInfo::parts}};
 
 // Returns log_options() with at most `most` directories, one for each stream of the scheme, and
 // with `most` simulated sockets.

@@ -14,7 +14,8 @@
 namespace logjam {
 namespace {
 
-constexpr double kCostUs = 30;  // time that a write costs its thread
+constexpr double kCostUs = 30;       // time that a write costs its thread
+constexpr uint32_t kFewWriters = 8;  // fewer workers have a slower pace
 
 class StreamPaceTest : public testing::Test, public StreamOwner, public Durability {
  protected:
@@ -29,10 +30,11 @@ class StreamPaceTest : public testing::Test, public StreamOwner, public Durabili
   bool is_durable(const CommitPoint&) const override { return true; }
 
   // Makes a stream over a simulated device whose writes take `device_us`.
-  Stream& make(const std::string& device_us) {
+  Stream& make(const std::string& device_us, const std::shared_ptr<FlushPacer>& pacer) {
     devices_.push_back(open_device("sim:" + device_us, {directories_.emplace_back().file(), 0, 1}));
     LogConfig config;
-    config.workers = 1;
+    config.workers = kFewWriters;
+    config.pacer = pacer;
     config.devices = {devices_.back().get()};
     return streams_.emplace_back(config, 0, waiters_, *this);
   }
@@ -54,7 +56,7 @@ class StreamPaceTest : public testing::Test, public StreamOwner, public Durabili
 
   uint64_t filled_ = 0;
   uint64_t begun_ = 0;  // when the last write began
-  FlushPacer pacer_{1};
+  const std::shared_ptr<FlushPacer> pacer_ = std::make_shared<FlushPacer>(1, true);
   DurabilityWaiters waiters_{1, *this};
   std::deque<LogDirectory> directories_;
   std::deque<std::unique_ptr<Device>> devices_;
@@ -63,8 +65,7 @@ class StreamPaceTest : public testing::Test, public StreamOwner, public Durabili
 
 TEST_F(StreamPaceTest, TheTimeOfTheDeviceCounts) {
   const Watchdog watchdog("writes of 2 ms leave a gap of 30 us");
-  Stream& stream = make("2000");
-  stream.set_pacer(pacer_);
+  Stream& stream = make("2000", pacer_);
   double writes = 0, gaps_us = 0;
   const auto next_gap_us = [&] {
     write_now(stream);
@@ -79,16 +80,14 @@ TEST_F(StreamPaceTest, TheTimeOfTheDeviceCounts) {
 }
 
 TEST_F(StreamPaceTest, TheStreamThatWritesFirstBeginsARound) {
-  Stream& one = make("1");
-  Stream& other = make("1");
-  one.set_pacer(pacer_);
-  other.set_pacer(pacer_);
+  Stream& one = make("1", pacer_);
+  Stream& other = make("1", pacer_);
   // Writes. Returns whether this write begins a round.
   const auto begins = [&](Stream& stream) {
-    const uint64_t round = pacer_.round(), before = platform::ticks();
+    const uint64_t round = pacer_->round(), before = platform::ticks();
     write_now(stream);
-    EXPECT_TRUE(pacer_.round() == round || pacer_.round() >= before);
-    return pacer_.round() != round;
+    EXPECT_TRUE(pacer_->round() == round || pacer_->round() >= before);
+    return pacer_->round() != round;
   };
   EXPECT_TRUE(begins(one));
   EXPECT_FALSE(begins(other)) << "it has not written since the round began";
@@ -105,9 +104,8 @@ TEST_F(StreamPaceTest, HalfOfTheGapIsEnoughForAStreamThatJoinsARound) {
   const Watchdog watchdog("a stream that joins a round waits for the whole gap");
   constexpr int kWrites = 100;
   constexpr double kMostGapUs = 200;  // FlushGap::at_least()
-  Stream& stream = make("1");
-  FlushPacer slow(10'000'000);
-  stream.set_pacer(slow);
+  const auto slow = std::make_shared<FlushPacer>(10'000'000, true);
+  Stream& stream = make("1", slow);
   // Writes kWrites times, and then until a time is less than `below_us`. Returns the shortest time.
   const auto shortest_us = [&](double below_us) {
     write_now(stream);
@@ -118,8 +116,18 @@ TEST_F(StreamPaceTest, HalfOfTheGapIsEnoughForAStreamThatJoinsARound) {
     return shortest;
   };
   EXPECT_GE(shortest_us(1e9), kMostGapUs);
-  slow.note_write(~uint64_t{0}, slow.round());  // makes every round a new one
+  slow->note_write(~uint64_t{0}, slow->round());  // makes every round a new one
   EXPECT_GE(shortest_us(kMostGapUs), kMostGapUs / 2);
+}
+
+TEST(FlushPacer, FewWritersHaveASlowerPaceAndWithoutRoundsNoStreamJoins) {
+  FlushPacer alone(3, false);
+  EXPECT_EQ(alone.least_gap(100, 0, 64), 300);
+  EXPECT_EQ(alone.least_gap(100, 250, 8), 50);
+  EXPECT_EQ(alone.least_gap(100, 1000, 8), 0) << "the device's time counts";
+  EXPECT_EQ(alone.least_gap(100, 0, 2), 1200);
+  alone.note_write(7, 0);
+  EXPECT_FALSE(alone.joins_round(1));
 }
 
 }  // namespace

@@ -64,5 +64,18 @@ TEST_F(TideTest, LittleOfTheLogIsPadding) {
   EXPECT_LT(counter("padding_bytes"), static_cast<double>(bytes) * 0.5);
 }
 
+using TideDeathTest = TideTest;
+
+TEST_F(TideDeathTest, TheProcessEndsBeforeNumbersHaveNoBitsLeft) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  constexpr uint64_t kLastStep = (uint64_t{1} << (kSequenceBits - 16)) - (uint64_t{1} << (58 - 16));
+  flags_.set("test", "tide_first_step:" + std::to_string(kLastStep - 1));
+  open();
+  publish(0);
+  flush(0);
+  EXPECT_GT(publish(0).sequence, kLastStep * kStep);
+  EXPECT_EXIT(flush(0), testing::ExitedWithCode(3), "has had all its numbers");
+}
+
 }  // namespace
 }  // namespace logjam

@@ -166,6 +166,7 @@ SchemeInfo info(std::string_view name, std::string_view streams) {
       .safe_when = "every log durable up to the tails in its sync record",
       .cut = "last sync record whose tails are there",
       .source = "Aether 7.2-7.4",
+      .may_have = {.unlock = true, .pace = kEveryPart.pace, .rounds = true},
       .recovery = last_met_cut("sync record"),
       .stream_count = [](uint32_t, const LogConfig& config) { return config.sockets; },
       .construct = construct<Dlog<placement>>,

@@ -8,7 +8,9 @@
 //
 // A watermark record is a chunk by itself, and durable only when all chunks before it are durable.
 // It takes its position even if the ring has no room yet. If it first waited for room, workers
-// might take every next position before it, for ever. A *boundary* is a position before which all
+// might take every next position before it, for ever. If the next write ends at a block's end
+// (StreamState::ends_at_block), padding fills the watermark's last block. Otherwise the write would
+// leave the watermark to the next write. A *boundary* is a position before which all
 // chunks must be handed over: the end of a watermark record, or a position that close() sets. A
 // worker whose chunk begins before a boundary takes a new chunk for its next record.
 //
@@ -36,12 +38,14 @@
 //   passed_             counts the chunks that were passed, in order, under `passing_`. A thread
 //                       that sees an old count looks at a passed slot, and looks again later.
 //   padding_bytes       of an owner: only a thread that hands the owner's chunk over adds to it.
+//                       Of a watermark: added to under `passing_`.
 #pragma once
 
 #include "logging/format/record_writer.h"
 #include "logging/schemes/common/chunk_length.h"
 #include "logging/schemes/common/worker_states.h"
 #include "logging/stream/stream.h"
+#include "platform/fatal.h"
 
 namespace logjam {
 
@@ -92,10 +96,6 @@ class ChunkOwner {
   platform::atomic<uint32_t> state_{kNone};
 };
 
-inline Counters padding_of(const WorkerStates<ChunkOwner>& owners) {
-  return {{"padding_bytes", owners.total(&ChunkOwner::padding_bytes)}};
-}
-
 // The chunks of one stream. Any thread may call a function whose comment names no caller.
 class alignas(platform::kCacheLine) BufferChunks {
  public:
@@ -104,15 +104,17 @@ class alignas(platform::kCacheLine) BufferChunks {
     uint64_t waited_ticks;  // how long the worker waited for room in the ring
   };
 
-  // `run` seeds the checksums of padding and watermarks.
+  // `run` seeds the checksums of padding and watermarks. The first chunk begins at `begin`, which
+  // is not 0 only in a test of the stream's end.
   BufferChunks(Stream& stream, uint64_t run, uint32_t owners,
-               ChunkLength::Rule rule = ChunkLength::Rule::kFixed)
+               ChunkLength::Rule rule = ChunkLength::Rule::kFixed, uint64_t begin = 0)
       : stream_(stream),
         run_(run),
         owners_(owners),
         length_(stream.ring().capacity(), owners, rule),
         slot_mask_(slot_count(stream.ring().capacity(), length_.least(), owners) - 1),
-        slots_(std::make_unique<BufferChunk[]>(slot_mask_ + 1)) {
+        slots_(std::make_unique<BufferChunk[]>(slot_mask_ + 1)),
+        next_(begin / kUnit) {
     LJ_ASSERT(slot_mask_ < kMostSlots);  // so the number in `next_` identifies one slot
   }
 
@@ -146,13 +148,14 @@ class alignas(platform::kCacheLine) BufferChunks {
   // too many watermark records are not passed yet. A worker of a later chunk sees all that the
   // caller did before the call.
   bool append_watermark(uint64_t sequence) LJ_REQUIRES(passing_) {
-    constexpr uint64_t kBytes = sizeof(RecordHeader);
-    uint64_t next = next_.load(platform::memory_order_relaxed);
+    uint64_t next = next_.load(platform::memory_order_relaxed), bytes = 0;
     do {
       if (slot(number_of(next)).dealt.load(platform::memory_order_relaxed)) return false;
-    } while (!next_.compare_exchange_weak(next, next + step(kBytes), platform::memory_order_release,
+      const uint64_t begin = begin_of(next);
+      bytes = stream_.padded(begin + kLeastRecordBytes, kLeastRecordBytes) - begin;
+    } while (!next_.compare_exchange_weak(next, next + step(bytes), platform::memory_order_release,
                                           platform::memory_order_relaxed));
-    BufferChunk& chunk = place(next, kBytes, 0, true);
+    BufferChunk& chunk = place(next, bytes, 0, true);
     chunk.sequence = sequence;
     boundary_.store(chunk.end, platform::memory_order_relaxed);
     chunk.done.store(true, platform::memory_order_release);
@@ -211,6 +214,7 @@ class alignas(platform::kCacheLine) BufferChunks {
     return dealt() != boundary_.load(platform::memory_order_relaxed);
   }
   bool pending() const { return filled() < boundary_.load(platform::memory_order_relaxed); }
+  uint64_t padding_bytes() const { return padding_bytes_.value(); }  // in chunks of watermarks
 
  private:
   // If this number of chunks wait for an open chunk, the open chunk blocks a flush.
@@ -221,11 +225,12 @@ class alignas(platform::kCacheLine) BufferChunks {
   // `next_`: the upper bits are the chunk's number, modulo 2^18; the lower bits count kUnit bytes.
   static constexpr int kBeginBits = 46;
   static constexpr uint64_t kUnit = ChunkLength::kUnit;
-  static constexpr uint64_t kMostStreamBytes = kUnit << kBeginBits;
+  // The process ends long before `next_` has no bits left, so that no thread draws beyond them.
+  static constexpr uint64_t kMostStreamBytes = (kUnit << kBeginBits) - (uint64_t{1} << 40);
   static constexpr uint64_t kMostSlots = uint64_t{1} << (64 - kBeginBits);
 
   static uint64_t number_of(uint64_t next) { return next >> kBeginBits; }
-  static uint64_t begin_of(uint64_t next) { return next * kUnit % kMostStreamBytes; }
+  static uint64_t begin_of(uint64_t next) { return next * kUnit % (kUnit << kBeginBits); }
   // Returns the amount that a chunk of `bytes` adds to `next_`.
   static uint64_t step(uint64_t bytes) { return (uint64_t{1} << kBeginBits) + bytes / kUnit; }
   // Returns the number of slots needed for all chunks that fit in the ring, for one chunk of each
@@ -245,12 +250,16 @@ class alignas(platform::kCacheLine) BufferChunks {
   }
   // Fills the slot of the chunk whose number and begin are in `next`, a value drawn from `next_`.
   BufferChunk& place(uint64_t next, uint64_t bytes, uint32_t worker, bool watermark) {
+    if (begin_of(next) + bytes > kMostStreamBytes) {
+      platform::fatal("a stream of the log has had all its " +
+                      std::to_string(kMostStreamBytes >> 40) +
+                      " TiB; --continue begins to count again");
+    }
     BufferChunk& chunk = slot(number_of(next));
     platform::SpinWait wait;
     while (chunk.dealt.load(platform::memory_order_acquire)) wait.once();
     chunk.begin = begin_of(next);
     chunk.end = chunk.begin + bytes;
-    LJ_ASSERT(chunk.end < kMostStreamBytes);  // 2 PiB
     chunk.owner = worker;
     chunk.watermark = watermark;
     chunk.done.store(false, platform::memory_order_relaxed);
@@ -279,7 +288,12 @@ class alignas(platform::kCacheLine) BufferChunks {
   }
   bool write_watermark(const BufferChunk& chunk) {
     if (!stream_.ring().fits(chunk.end)) return false;
-    write_empty(RecordKind::kWatermark, chunk.sequence, chunk.begin, chunk.end - chunk.begin);
+    const uint64_t end = chunk.begin + kLeastRecordBytes;
+    write_empty(RecordKind::kWatermark, chunk.sequence, chunk.begin, kLeastRecordBytes);
+    if (end != chunk.end) {
+      write_empty(RecordKind::kPadding, 0, end, chunk.end - end);
+      padding_bytes_.add(chunk.end - end);
+    }
     return true;
   }
   void write_empty(RecordKind kind, uint64_t sequence, uint64_t begin, uint64_t bytes) {
@@ -307,10 +321,19 @@ class alignas(platform::kCacheLine) BufferChunks {
   const ChunkLength length_;
   const uint64_t slot_mask_;
   const std::unique_ptr<BufferChunk[]> slots_;
-  alignas(platform::kCacheLine) platform::atomic<uint64_t> next_{0};
+  alignas(platform::kCacheLine) platform::atomic<uint64_t> next_;
   alignas(platform::kCacheLine) platform::SpinLock passing_;
   platform::atomic<uint64_t> filled_{0}, passed_{0};
+  platform::Counter padding_bytes_;
   alignas(platform::kCacheLine) platform::atomic<uint64_t> boundary_{0};
 };
+
+// Returns the padding of all chunks. `logs` are pointers to objects with a member `chunks`.
+template <class Logs>
+Counters padding_of(const WorkerStates<ChunkOwner>& owners, const Logs& logs) {
+  double bytes = owners.total(&ChunkOwner::padding_bytes);
+  for (const auto& log : logs) bytes += static_cast<double>(log->chunks.padding_bytes());
+  return {{"padding_bytes", bytes}};
+}
 
 }  // namespace logjam

@@ -1,5 +1,6 @@
 // Rules for the length of a worker's next buffer chunk (buffer_chunks.h). With longer chunks, the
-// worker takes fewer chunks, but more padding is left when a flushing thread takes a chunk.
+// worker takes fewer chunks, but more padding is left when a flushing thread takes a chunk. The
+// length changes no order, so each rule suits each scheme with chunks (LogParts::chunks).
 //
 //   kAdaptive  as much as the worker fills in 16 us plus 0.6 us for each owner, but at most half of
 //              what the worker fills between two boundaries. On average half of a worker's last
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 
+#include "logging/log_parts.h"
 #include "platform/clock.h"
 
 namespace logjam {
@@ -22,6 +24,10 @@ class ChunkLength {
   enum class Rule : uint8_t { kFixed, kAdaptive, kRecord };
 
   static constexpr uint64_t kUnit = 8;  // the length of each record is a multiple of it
+
+  static Rule rule_of(const LogParts& parts) {
+    return parts.chunks ? Rule::kAdaptive : Rule::kFixed;
+  }
 
   // The bytes and chunks that a worker fills. Only this worker uses it.
   struct Filled {

@@ -276,6 +276,8 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
 inline SchemeInfo device_scheme(SchemeInfo info) {
   fill_in(info.streams, "1 per device");
   fill_in(info.flushed_by, "logger each, leader");
+  info.may_have.pace = kEveryPart.pace;
+  info.may_have.rounds = true;
   info.stream_count = stream_per_directory;
   return info;
 }

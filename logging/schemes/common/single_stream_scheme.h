@@ -6,7 +6,8 @@
 // smaller number than the transaction's record, and lies before it. So a prefix of the log depends
 // on nothing outside it (R4), and the recovery rule is first_gap(). Under early lock release a
 // transaction may read a version that is not durable yet. So a read-only transaction waits for the
-// largest number that it read (R1).
+// largest number that it read (R1). With LogParts::unlock the version's record may be a hole. The
+// hole stops SBL before the reader's record, and the reader waits for the hole's end at least.
 //
 // ELEDA has two watermarks. SBL, the *sequentially buffered* LSN, is the position up to which the
 // ring is filled without a hole (Aether calls the bytes before it released). SDL, the *storage
@@ -88,6 +89,7 @@ inline SchemeInfo lsn_scheme(SchemeInfo info) {
   fill_in(info.flushed_by, "leader or daemon");
   fill_in(info.safe_when, "LSN <= durable");
   fill_in(info.cut, "first gap");
+  info.may_have.pace = kEveryPart.pace;
   info.recovery = first_gap();
   info.stream_count = one_stream;
   return info;

@@ -29,9 +29,10 @@
 // (R3).
 //
 // Protocol (worker_log.h has that of WorkerState::log). Only the worker uses WorkerState::end.
-//   publish     The worker raises `wanted_` to the number, before another thread can see the
-//               version. Then it records the durable sequence, and says that the record is
-//               published.
+//   publish     The worker raises `wanted_` to the number. Then it records the durable sequence,
+//               and says that the record is published. With LogParts::unlock another thread may see
+//               the version before, and wait for its number. The open record holds up the group
+//               commit until its publish, which raises `wanted_` and tells the stream's flusher.
 //   persisted_up_to
 //               The thread looks at the log, and then at how far the stream is durable. If the
 //               stream is durable up to the end that the thread saw, so is every published record
@@ -196,6 +197,8 @@ class PerWorkerScheme : public MultiStreamScheme {
 inline SchemeInfo per_worker_scheme(const std::string& number, SchemeInfo info) {
   info.streams = "1 per worker, 1 of watermarks";
   info.buffer = "private";
+  info.may_have.pace = kEveryPart.pace;
+  info.may_have.rounds = true;
   info.flushed_by = "each worker its own; daemons";
   info.recovery = watermarks_cut(number);
   info.stream_count = [](uint32_t, const LogConfig& config) { return config.workers + 1; };

@@ -65,7 +65,13 @@ class CentrLockFlush final : public SingleStreamScheme {
   platform::atomic<uint64_t> sbl_{0};
 };
 
-const SchemeRegistration registration(lsn_scheme({
+// Returns `info` without a pace: the workers' groups decide when a write begins.
+SchemeInfo without_pace(SchemeInfo info) {
+  info.may_have.pace = 0;
+  return info;
+}
+
+const SchemeRegistration registration(without_pace(lsn_scheme({
     .name = "centr-lockflush",
     .differs = "a group that does not fill is flushed after 1 ms; a write has a checksum, where "
                "the paper writes bodies and then headers",
@@ -74,7 +80,7 @@ const SchemeRegistration registration(lsn_scheme({
     .source = "P-WAL Alg. 1",
     .construct = construct<CentrLockFlush>,
     .flags = {"pwal_ngroup"},
-}));
+})));
 
 }  // namespace
 }  // namespace logjam

@@ -26,7 +26,8 @@ class EpochTids {
   static constexpr uint32_t kCountBits = 26;
 
  public:
-  // The last epoch whose TIDs fit in a version word. With epochs of 1 ms it comes after two years.
+  // The last epoch whose TIDs fit in a version word. It comes after two years with epochs of 1 ms,
+  // and after four days with epochs of 5 us.
   static constexpr uint64_t kLastEpoch = (uint64_t{1} << (kSequenceBits - kCountBits)) - 2;
 
   explicit EpochTids(uint32_t workers, uint64_t first_epoch = 1)

@@ -15,6 +15,11 @@
 // e, the logger writes a watermark record of e. For this, the logger takes the earlier buffers that
 // no worker is using.
 //
+// Parts (--log_parts). A number is drawn before its record has a place, and a watermark's place is
+// taken after its epoch is over. So neither the length of a chunk nor the time of a write changes
+// what lies before a watermark: every part suits the scheme. Its own part is the order of unlock
+// and copy, as in Silo's implementation.
+//
 // Safe when. The persisted epoch is the smallest of the loggers' last durable watermarks. A
 // transaction is safe when its epoch is persisted: the transactions from which it has read have no
 // larger epoch (R1). Cut: the smallest of the streams' last watermarks (R4: min_cut()).
@@ -46,11 +51,12 @@ class Silo final : public WatermarkScheme, private EarlyNumbers {
   explicit Silo(const LogConfig& config)
       : WatermarkScheme(config, 1),
         epoch_ticks_(platform::ns_to_ticks(FLAGS_silo_epoch_ms * 1e6)),
+        patience_ticks_(platform::ns_to_ticks(config.parts->patience_us * 1e3)),
         buffers_(config.workers),
         first_of_epoch_(config.workers),
         tids_(config.workers) {
     for (uint32_t s = 0; s < streams(); ++s) {
-      logs_.push_back(std::make_unique<StreamLog>(stream(s), run(), workers_of(s)));
+      logs_.push_back(std::make_unique<StreamLog>(stream(s), run(), workers_of(s), *config.parts));
     }
   }
 
@@ -104,15 +110,16 @@ class Silo final : public WatermarkScheme, private EarlyNumbers {
   }
 
   Counters counters() const override {
-    return MultiStreamScheme::counters().add(padding_of(buffers_));
+    return MultiStreamScheme::counters().add(padding_of(buffers_, logs_));
   }
 
  private:
   static constexpr uint64_t kLongestNs = 10'000'000, kStoppingNs = 100'000;
 
   struct StreamLog {
-    StreamLog(Stream& stream, uint64_t run, std::vector<uint32_t> of)
-        : chunks(stream, run, static_cast<uint32_t>(of.size())), workers(std::move(of)) {}
+    StreamLog(Stream& stream, uint64_t run, std::vector<uint32_t> of, const LogParts& parts)
+        : chunks(stream, run, static_cast<uint32_t>(of.size()), ChunkLength::rule_of(parts)),
+          workers(std::move(of)) {}
 
     BufferChunks chunks;
     const std::vector<uint32_t> workers;
@@ -122,14 +129,18 @@ class Silo final : public WatermarkScheme, private EarlyNumbers {
     return lags(index) && watermark(index) < tids_.ended();
   }
 
-  uint64_t filled(uint32_t index) override {
+  uint64_t filled(uint32_t index) override { return pass(index, 0); }
+  uint64_t filled_to_write(uint32_t index, uint64_t) override {
+    return pass(index, patience_ticks_);
+  }
+  uint64_t pass(uint32_t index, uint64_t patience_ticks) {
     StreamLog& log = *logs_[index];
     const bool due = watermark_due(index);
     if (due || log.chunks.pass_due()) {
       log.chunks.passing().lock();
       if (due) advance_watermark(index, log);
       log.chunks.pass(
-          0, [&](uint32_t worker) -> ChunkOwner& { return buffers_[worker]; },
+          patience_ticks, [&](uint32_t worker) -> ChunkOwner& { return buffers_[worker]; },
           [&](const BufferChunk& chunk) {
             if (chunk.watermark) record_durable_sequence(index, chunk.end, chunk.sequence);
           });
@@ -144,7 +155,7 @@ class Silo final : public WatermarkScheme, private EarlyNumbers {
     if (log.chunks.append_watermark(EpochTids::last_tid(ended))) raise_watermark(index, ended);
   }
 
-  const uint64_t epoch_ticks_;
+  const uint64_t epoch_ticks_, patience_ticks_;
   WorkerStates<ChunkOwner> buffers_;
   WorkerStates<bool> first_of_epoch_;  // whether the worker's last record raised wanted()
   std::vector<std::unique_ptr<StreamLog>> logs_;
@@ -160,10 +171,12 @@ const SchemeRegistration registration(device_scheme({
     .safe_when = "epoch <= persisted epoch",
     .cut = "persisted epoch",
     .source = "Silo; Poplar 3.3",
-    .traits = {.number_drawn = NumberDrawn::kBeforeWithoutHole, .fills_after_unlock = true},
+    .traits = {.number_drawn = NumberDrawn::kBeforeWithoutHole},
+    .parts = {.unlock = true},
+    .may_have = kEveryPart,
     .recovery = min_cut(&StreamTail::last_watermark, "persisted epoch up to TID"),
     .construct = construct<Silo>,
-    .check_flags = [] { return check_range("silo_epoch_ms", FLAGS_silo_epoch_ms, 0.1, 10'000); },
+    .check_flags = [] { return check_range("silo_epoch_ms", FLAGS_silo_epoch_ms, 0.005, 10'000); },
 }));
 
 }  // namespace

@@ -18,10 +18,10 @@
 // buffers, which it takes. Floors rise by kStep. Between two writes, dependencies usually raise
 // numbers by less than kStep, so that a transaction is safe after the next write of each stream.
 //
-// Pace. Workers have cache misses when their buffers are taken, and a worker that writes loses the
-// time of the write. So a thread waits between two writes for at least kPace times the cost of the
-// last write (logging/stream/flush_gap.h), and longer where few workers feed a stream. A commit
-// waits for the next write of every stream, so the streams begin their writes together.
+// Parts (--log_parts). The proof needs only the order of chunks and watermarks in the ring, and no
+// length and no time. So `tide` may have every part, and has them all: workers have cache misses
+// when their buffers are taken, a worker that writes loses the time of the write, and a commit
+// waits for the next write of every stream.
 //
 // Safe when the durable watermark of every stream is at least the transaction's number: all records
 // that it depends on have smaller numbers (R1). Cut: the smallest of the streams' last watermarks
@@ -44,19 +44,21 @@ namespace {
 
 using platform::memory_order_relaxed;
 
-// Changes kPace to N - 1 for measurements (--test=tide_pace:N). `chunk_is_record` makes a chunk for
-// each record, as in a shared buffer (--test=tide_record:1).
-const platform::TestValue given_pace("tide_pace");
+// Makes a chunk for each record, as in a shared buffer (--test=tide_record:1).
 const platform::TestValue chunk_is_record("tide_record");
+// Begins with floors of N steps (--test=tide_first_step:N).
+const platform::TestValue first_step("tide_first_step");
 
 class Tide final : public WatermarkScheme {
  public:
-  explicit Tide(const LogConfig& config) : WatermarkScheme(config), buffers_(config.workers) {
-    const uint64_t pace = given_pace.get() == 0 ? kPace : given_pace.get() - 1;
-    if (pace != 0) pacer_.emplace(std::max<uint64_t>(pace, 8 * pace * streams() / config.workers));
+  explicit Tide(const LogConfig& config)
+      : WatermarkScheme(config),
+        patience_ticks_(platform::ns_to_ticks(config.parts->patience_us * 1e3)),
+        buffers_(config.workers) {
+    const auto rule = chunk_is_record.get() == 0 ? ChunkLength::rule_of(*config.parts)
+                                                 : ChunkLength::Rule::kRecord;
     for (uint32_t s = 0; s < streams(); ++s) {
-      logs_.push_back(std::make_unique<StreamLog>(stream(s), run(), stream(s).home().writers));
-      if (pacer_) stream(s).set_pacer(*pacer_);
+      logs_.push_back(std::make_unique<StreamLog>(stream(s), run(), rule));
     }
   }
 
@@ -76,21 +78,21 @@ class Tide final : public WatermarkScheme {
   }
 
   Counters counters() const override {
-    return MultiStreamScheme::counters().add(padding_of(buffers_));
+    return MultiStreamScheme::counters().add(padding_of(buffers_, logs_));
   }
 
  private:
-  static constexpr uint64_t kStep = 1 << 16, kPace = 8;
-  static constexpr double kPatienceNs = 8000;  // how long a flush waits for chunks in use
+  static constexpr uint64_t kStep = 1 << 16;
+  // Numbers exceed the largest floor by fewer than the records of the run, which are fewer than
+  // 2^58 in a hundred years. So all numbers have kSequenceBits bits.
+  static constexpr uint64_t kLastFloor = (uint64_t{1} << kSequenceBits) - (uint64_t{1} << 58);
 
   struct StreamLog {
-    StreamLog(Stream& stream, uint64_t run, uint32_t owners)
-        : chunks(stream, run, owners,
-                 chunk_is_record.get() == 0 ? ChunkLength::Rule::kAdaptive
-                                            : ChunkLength::Rule::kRecord) {}
+    StreamLog(Stream& stream, uint64_t run, ChunkLength::Rule rule)
+        : chunks(stream, run, stream.home().writers, rule), floor(first_step.get() * kStep) {}
 
     BufferChunks chunks;
-    alignas(platform::kCacheLine) platform::atomic<uint64_t> floor{0};
+    alignas(platform::kCacheLine) platform::atomic<uint64_t> floor;
   };
 
   // Counts the last chunk even if it is open, because a thread closes this chunk before it writes.
@@ -133,6 +135,9 @@ class Tide final : public WatermarkScheme {
     uint64_t floor = 0;
     for (const auto& one : logs_) floor = std::max(floor, one->floor.load(memory_order_relaxed));
     floor += kStep;
+    if (floor > kLastFloor) {
+      platform::fatal("--log=tide has had all its numbers; --continue begins to count again");
+    }
     log.floor.store(floor, memory_order_relaxed);
     if (log.chunks.append_watermark(floor)) {
       raise_watermark(index, floor);
@@ -141,10 +146,9 @@ class Tide final : public WatermarkScheme {
     }
   }
 
-  const uint64_t patience_ticks_ = platform::ns_to_ticks(kPatienceNs);
+  const uint64_t patience_ticks_;
   WorkerStates<ChunkOwner> buffers_;
   std::vector<std::unique_ptr<StreamLog>> logs_;
-  std::optional<FlushPacer> pacer_;
 };
 
 const SchemeRegistration registration(device_scheme({
@@ -154,7 +158,8 @@ const SchemeRegistration registration(device_scheme({
     .safe_when = "number <= least durable watermark",
     .cut = "least last watermark",
     .source = "own; Silo's buffers, watermarks",
-    .traits = {.fills_after_unlock = true},
+    .parts = kEveryPart,
+    .may_have = kEveryPart,
     .recovery = min_cut(&StreamTail::last_watermark, "watermark"),
     .construct = construct<Tide>,
 }));
