@@ -183,6 +183,7 @@ const SchemeRegistration registration({
     .safe_when = "GSN <= every stream's watermark",
     .cut = "least last watermark",
     .source = "Nguyen et al. 2025; LeanStore",
+    .may_have = {.unlock = true, .pace = kEveryPart.pace, .rounds = true},
     .recovery = min_cut(&StreamTail::last_watermark, "GSN"),
     .stream_count =
         [](uint32_t, const LogConfig& config) {
