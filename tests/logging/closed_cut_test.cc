@@ -103,7 +103,8 @@ TEST_P(ClosedCut, LacksNothingWhereverEachLogEnds) {
   log_->drain();
   for (uint32_t s = 0; s < kLogs; ++s) {
     read(s);
-    EXPECT_GT(watermark_ends_[s].size(), 1u);
+    // A descheduled worker that keeps an anchor's lock leaves a log with few anchors.
+    EXPECT_FALSE(watermark_ends_[s].empty());
   }
   const bool has_vectors = scheme().parts().row_vectors != nullptr;
   std::mt19937_64 random(1);
