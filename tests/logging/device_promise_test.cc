@@ -1,10 +1,6 @@
 // A device syncs bytes before it reports them as durable. Simulated writes take the full latency.
 #include <linux/audit.h>
-#include <linux/filter.h>
 #include <linux/io_uring.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 
 #include <atomic>
 #include <cerrno>
@@ -19,6 +15,7 @@
 #include "platform/memory.h"
 #include "tests/logging/log_fixture.h"
 #include "tests/scoped_flags.h"
+#include "tests/system_call_filter.h"
 #include "tests/wrapped_files.h"
 
 namespace logjam {
@@ -44,11 +41,7 @@ void fail(Failing calls) {
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EIO),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
-  const sock_fprog program{sizeof filter / sizeof filter[0], filter};
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-      prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
-    platform::fatal("this machine does not let a process filter its own system calls");
-  }
+  filter_system_calls(filter);
 }
 
 // R1 and R7: no write with Sync::kData finishes without a sync, and no failed write finishes. If

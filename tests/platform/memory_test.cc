@@ -2,12 +2,8 @@
 #include "platform/memory.h"
 
 #include <gtest/gtest.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <numaif.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,6 +12,7 @@
 #include <cstring>
 
 #include "platform/fatal.h"
+#include "tests/system_call_filter.h"
 
 namespace logjam::platform {
 namespace {
@@ -50,9 +47,7 @@ TEST(MirroredMemoryDeathTest, WithoutMemoryTheProcessEnds) {
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
-    const sock_fprog program{sizeof filter / sizeof filter[0], filter};
-    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+    filter_system_calls(filter);
     const MirroredMemory memory(kBytes);
     _exit(0);
   };

@@ -1,11 +1,7 @@
 #include "platform/thread.h"
 
 #include <gtest/gtest.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sched.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,10 +9,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <iterator>
 #include <vector>
 
 #include "tests/command_error.h"
+#include "tests/system_call_filter.h"
 
 namespace logjam::platform {
 namespace {
@@ -86,9 +82,7 @@ void ask_for_unknown_cores() {
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
-  const sock_fprog program{std::size(filter), filter};
-  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+  filter_system_calls(filter);
   as_main([] { this_machine(); });
 }
 
