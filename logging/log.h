@@ -110,8 +110,9 @@ class Log {
   std::vector<SyncChoice> choices_;              // one for each directory, if --sync=auto
   std::vector<SyncMethod> methods_;              // of each directory; empty if the device has none
   const platform::MirroredMemory header_block_{kLogHeaderBytes};  // LogConfig::header_block
-  std::vector<std::unique_ptr<Device>> devices_;
   std::unique_ptr<LogScheme> scheme_;
+  // Destroyed before the scheme: a device waits for its writes, which read the scheme's buffers.
+  std::vector<std::unique_ptr<Device>> devices_;
   std::vector<platform::thread> flushers_;
   platform::atomic<bool> draining_{false};
   platform::atomic<bool> stopping_{false};

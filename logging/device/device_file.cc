@@ -257,9 +257,7 @@ void DeviceFile::write(const Piece& piece, Sync sync) const {
 
 void DeviceFile::fail(const char* action, const std::string& path, int error) {
   platform::fatal(std::string("cannot ") + action + " the log file " + path + ": " +
-                  platform::error_text(error) +
-                  (error == EFAULT ? " (the kernel finds no memory for the bytes)" : "") +
-                  "; nothing is acknowledged after this");
+                  platform::error_text(error) + "; nothing is acknowledged after this");
 }
 
 int FreeSegments::release(uint64_t end, uint64_t most) {

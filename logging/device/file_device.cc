@@ -7,8 +7,9 @@
 // pause does not help: the polling thread keeps the kernel thread off the core until a tick.
 //
 // io_uring posts the completion from the thread that submitted the write: the kernel interrupts
-// that thread if it runs, and wakes it if it sleeps. If the thread ends first, the kernel may
-// cancel the request unexecuted (ECANCELED). The device then submits the request again.
+// that thread if it runs, and wakes it if it sleeps. The same thread begins a request that had to
+// wait for another. If the thread ends first, the kernel may give the request back unexecuted, with
+// ECANCELED or EFAULT (io_req_task_submit() in Linux). The device then executes the request again.
 //
 // With fdatasync or fsync a write is two linked requests: the kernel begins the sync when the write
 // has ended. If the write is short or fails, the kernel cancels the sync, and the device submits
@@ -204,11 +205,17 @@ void FileDevice::ended(uint32_t slot) {
   const int result = write.written;
   const char* const action = write.sync == Sync::kData ? "write and sync" : "write";
   if (result == -ECANCELED || result == -EINTR || result == -EAGAIN) return submit(slot);
+  if (result == -EFAULT) {  // the caller's thread finds out whether the address is really bad
+    file_.write(write.offset, write.bytes, write.sync);
+    write = {};
+    return;
+  }
   if (result < 0) file_.fail(action, -result);
   if (result == 0) file_.fail("write", EIO);
   const auto done = static_cast<size_t>(result);
   LJ_ASSERT(done <= write.piece.bytes.size());
-  if (syncs_apart(write) && write.synced == -ECANCELED) {  // the kernel has not begun the sync
+  const bool sync_begun = write.synced != -ECANCELED && write.synced != -EFAULT;
+  if (syncs_apart(write) && !sync_begun) {
     // After a short write, the sync of the rest of the piece covers these bytes, too.
     if (done == write.piece.bytes.size()) {
       prepare_sync(slot);

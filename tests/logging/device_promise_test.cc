@@ -10,7 +10,6 @@
 
 #include "logging/device/device_registry.h"
 #include "platform/clock.h"
-#include "platform/fatal.h"
 #include "platform/files.h"
 #include "platform/memory.h"
 #include "tests/logging/log_fixture.h"
@@ -164,24 +163,37 @@ TEST(FileDevice, WritesInMoreSegmentsThanTheDeviceKeepsOpenAreUnderWayAtOnce) {
   }
 }
 
-class WithoutMemory final : public WrappedFiles {
- public:
-  int64_t write(int file, uint64_t offset, std::span<const std::byte> bytes, bool synced) override {
-    return fails ? -EFAULT : WrappedFiles::write(file, offset, bytes, synced);
+// A worker may end while the write that it started is under way. The kernel then gives a sync that
+// waits for the write back unexecuted. The device must not take this for a failure.
+TEST(FileDevice, AWriteWhoseThreadHasEndedBecomesDurable) {
+  constexpr int kWrites = 25;
+  for (const std::string_view name : kSyncMethods) {
+    const LogDirectory directory;
+    const platform::MirroredMemory memory(kBytes);
+    const auto device =
+        open_device("file", {.path = directory.file(), .sync_method = *sync_method(name)});
+    for (int i = 0; i < kWrites; ++i) {
+      std::thread([&] { device->start(0, {memory.data(), kBytes}, Sync::kData); }).join();
+      while (!device->finished()) device->wait(1'000'000);
+    }
   }
-  bool fails = false;
-};
+}
 
-TEST(FailureDeathTest, AWriteForWhoseBytesTheKernelHasNoMemorySaysSo) {
-  const LogDirectory directory;
-  const platform::MirroredMemory memory(kBytes);
-  WithoutMemory files;
-  const platform::ReplaceFiles replace(files);
-  const auto device = open_device("sync", {.path = directory.file()});
-  files.fails = true;
-  EXPECT_EXIT(device->write_through(0, {memory.data(), kBytes}),
-              testing::ExitedWithCode(platform::kExitFailed),
-              "cannot write and sync the log file .* .the kernel finds no memory for the bytes.; ");
+TEST(FailureDeathTest, AWriteFromABadAddressEndsTheProcess) {
+  const auto write = [](std::string_view method) {
+    const LogDirectory directory;
+    auto memory = std::make_unique<platform::MirroredMemory>(kBytes);
+    const std::span<const std::byte> bytes(memory->data(), kBytes);
+    const auto device =
+        open_device("file", {.path = directory.file(), .sync_method = *sync_method(method)});
+    memory.reset();
+    device->start(0, bytes, Sync::kData);
+    while (!device->finished()) device->wait(1'000'000);
+  };
+  for (const std::string_view name : kSyncMethods) {
+    EXPECT_EXIT(write(name), testing::ExitedWithCode(platform::kExitFailed),
+                "cannot write and sync the log file .*: Bad address; ");
+  }
 }
 
 // Holds each write until `wanted` writes are under way.
@@ -270,6 +282,28 @@ TEST(FileDevice, WithoutIoUringNoWriteIsDurableBeforeTheWritesBeforeIt) {
     files.released = true;
     while (!log.scheme().is_durable(points.back())) log.scheme().poll(0);
   }
+}
+
+// The log's buffer must outlive the write. If it did not, the write would fail with EFAULT.
+TEST(FileDevice, ALogIsDestroyedAfterItsLastWrite) {
+  ScopedFlags flags;
+  flags.set("test", std::string("no_io_uring:1"));
+  const LogDirectory directory;
+  HeldSync files;
+  const platform::ReplaceFiles replace(files);
+  std::thread releases;
+  {
+    LogOptions options = log_options(*find_scheme("centr"), directory, "file", 1);
+    options.sync = SyncMethod::kDsync;
+    Log log(options);
+    publish_record(log, 0, 0, 4096);
+    while (files.reached != kLogHeaderBytes) log.scheme().poll(0);
+    releases = std::thread([&files] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      files.released = true;
+    });
+  }
+  releases.join();
 }
 
 // No write ends too early. The test sets no upper limit, because the machine may delay a write.
