@@ -50,7 +50,7 @@ def _finish(axes, rows):
     axes.xaxis.set_major_formatter(FuncFormatter(
         lambda value, _: short(value) if value >= 1 else f"1/{short(1 / value)}"))
     axes.tick_params(labelsize=7.5, length=2, pad=2)
-    axes.set_xlabel("ours / published", fontsize=8, labelpad=2)
+    axes.set_xlabel("our number / the published number", fontsize=8, labelpad=2)
     axes.spines["left"].set_visible(False)
 
 
@@ -71,7 +71,7 @@ def plot(rows, dots):
     handles = [Line2D([], [], label=said, **_marker(judge)) for judge, (_, _, said) in JUDGES.items()]
     if any(dot["derived"] for dot in dots):
         handles.append(Line2D([], [], label=DERIVED, **_marker(NATIVE, True)))
-    handles.append(Patch(color=SHADE, label="from a half to two"))
+    handles.append(Patch(color=SHADE, label="agrees: a half to two"))
     figure.legend(handles=handles, loc="upper left", ncol=5, frameon=False, fontsize=7.6,
                   bbox_to_anchor=(0.003, 1), borderpad=0.1, handletextpad=0.3, columnspacing=1.4)
     return figure, axes

@@ -11,7 +11,7 @@ from experiments.findings import BY_DEVICE, NATIVE, SIMULATED
 JUDGES = {NATIVE: ("blue", "o", "native, on real cores"),
           SIMULATED: ("orange", "^", "simulated machine"),
           BY_DEVICE: ("black", "s", "a device's formula")}
-DERIVED = "hollow: derived from the paper"
+DERIVED = "hollow: derived, not printed"
 BAND = (1 / 2, 2)
 NEAR = 10 ** 0.05  # closer dots of a row are in different lanes
 LANES = (0, 0.24, -0.24)  # of a row
@@ -26,7 +26,7 @@ def placed(entries):
             (one.ratio, one) for one in entry.findings if one.ratio]
         if not found:
             continue
-        rows.append({"id": entry.experiment.id, "paper": found[0][1].paper,
+        rows.append({"id": ", ".join(entry.ids), "paper": found[0][1].paper,
                      "title": textwrap.shorten(entry.experiment.title, TITLE, placeholder=" ...")})
         last = dict.fromkeys(LANES, 0.0)  # the last ratio in each lane
         for ratio, one in sorted(found, key=lambda pair: pair[0]):

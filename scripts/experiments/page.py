@@ -130,6 +130,7 @@ def screen_of(entries, total):
     rows, placed = dots.placed(published)
     return {"sentences": verdicts_page.sentences(of_papers, published, total),
             "columns": columns, "lines": lines, "words": verdicts_page.WORDS,
+            "causes": verdicts_page.CAUSES,
             "rows": rows, "dots": placed, "judges": dots.JUDGES, "band": dots.BAND,
             "derived": dots.DERIVED,
             "papers": [{"name": paper.name, "why": paper.why, "causes": papers.causes(paper.findings),

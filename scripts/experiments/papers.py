@@ -14,6 +14,7 @@ from experiments import definition, findings, report, tomllib, verdicts
 PAPERS = definition.CONFIG / "papers.toml"
 MOST_REASONS = 3
 FALLING = (verdicts.DIRECTION, verdicts.DISAGREES)
+UNKNOWN = "unknown"  # the cause of a check whose file names none
 
 
 def falling(entry):
@@ -70,7 +71,7 @@ def of_entries(entries):
 
 def causes(found):
     """Returns a text with the numbers of causes of the checks that do not agree, or ""."""
-    number = collections.Counter(one.cause for one in found if one.word in FALLING and one.cause)
+    number = collections.Counter(one.cause or UNKNOWN for one in found if one.word in FALLING)
     return ", ".join(f"{cause} {checks}" for cause, checks in number.most_common())
 
 
@@ -90,7 +91,7 @@ def markdown(paper, folder):
                  "; ".join(part for part in (f"**{entry.words}**", entry.note) if part)]
                 for entry in paper.entries])]
     said += [f"- {what}: {of}" for what, of in (
-        ("Why checks fall", paper.why), ("Causes, in checks", causes(paper.findings)),
+        ("Why checks do not agree", paper.why), ("Causes, in checks", causes(paper.findings)),
         ("What would settle it", paper.settle),
         *(("A device's formula decides " + str(checks), formula)
           for formula, checks in formulas(paper.findings).items())) if of]

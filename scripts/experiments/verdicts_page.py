@@ -6,34 +6,40 @@ All counts are of checks. Sentences about a paper come from config/papers.toml."
 
 from experiments import findings, papers, report, verdicts
 from experiments.analysis import cores_of
-from experiments.findings import NATIVE, SIMULATED
+from experiments.findings import BY_DEVICE, NATIVE, SIMULATED
 from experiments.report import HEAD, counts_in_words, table
 from experiments.store import number_of
 
 COUNTS = [*verdicts.EVERY, NATIVE, SIMULATED]
+BY = {NATIVE: "judged natively", SIMULATED: "by simulation"}  # the heads of the last two columns
+HEADS = [BY.get(column, column) for column in COUNTS]
 FORMULAS = 2  # that the screen names
 LEAST_JUDGED = 3  # checks of a paper of which a share says something
+ALIKE = 0.05  # shares of checks that differ less have no order
 
 
 def _cells(found):
-    return [str(number) if number else "" for number in findings.counts(found).values()]
+    return [str(number) for number in findings.counts(found).values()] if found else len(COUNTS) * [""]
+
+
+def _judged(found):
+    """Returns the words of the judged checks, without those that a device's formula decides."""
+    return [one.word for one in found if one.word in verdicts.OWN]
 
 
 def share(found):
-    """Returns which share of a paper's judged checks agrees, without those that a device's formula
-    decides, or None for fewer than LEAST_JUDGED."""
-    own = [one.word for one in found if one.word in verdicts.OWN]
+    """Returns which share of a paper's judged checks agrees, or None for fewer than LEAST_JUDGED."""
+    own = _judged(found)
     return own.count(verdicts.AGREES) / len(own) if len(own) >= LEAST_JUDGED else None
 
 
 def least(of_papers):
-    shares = {paper: share(found) for paper, found in of_papers.items()}
-    least = min((one for one in shares if shares[one] is not None), key=shares.get, default="")
-    if not least:
-        return ""
-    own = [one.word for one in of_papers[least] if one.word in verdicts.OWN]
-    return (f"**{least} agrees least**: {own.count(verdicts.AGREES)} of its {len(own)} judged "
-            f"checks ({100 * shares[least]:.0f} %).")
+    """Names the paper with the smallest share, and those that do not differ from it by ALIKE."""
+    shares = {paper: one for paper, found in of_papers.items() if (one := share(found)) is not None}
+    said = [f"{paper} ({100 * one:.0f} % of {len(_judged(of_papers[paper]))} judged checks)"
+            for paper, one in sorted(shares.items(), key=lambda pair: pair[1])
+            if one < min(shares.values()) + ALIKE]
+    return f"**Least agrees** with {' and '.join(said)}." if said else ""
 
 
 def _real_machine(entries):
@@ -42,11 +48,19 @@ def _real_machine(entries):
     return f"a real machine of {' or '.join(map(str, cores)) or 'no'} cores"
 
 
+def _ids(found):
+    """Returns the results' ids, with their numbers of checks: "A4, A9a (3 checks)"."""
+    ids = [one.id for one in found]
+    return ", ".join(name + (f" ({ids.count(name)} checks)" if ids.count(name) > 1 else "")
+                     for name in dict.fromkeys(ids))
+
+
 def _where_native(found, machine):
-    ids = [one.id for one in found if one.judge == NATIVE]
-    said = [name + (f" ({ids.count(name)})" if ids.count(name) > 1 else "")
-            for name in dict.fromkeys(ids)]
-    return f"**Where {machine} judges**: {', '.join(said) or 'nowhere'}."
+    native = [one for one in found if one.judge == NATIVE]
+    if not native:
+        return f"**Where {machine} judges**: nowhere."
+    return (f"**Where {machine} judges** ({counts_in_words(findings.counts(native))}): "
+            f"{_ids(native)}. All other judged checks are judged by a simulated machine alone.")
 
 
 def _unsteady(entries):
@@ -55,40 +69,50 @@ def _unsteady(entries):
         runs = [run for entry in entries for run in entry.runs if run.simulated == simulated]
         rows = sum(len(run.measured.rows) for run in runs)
         said.append(f"{sum(run.unsteady for run in runs):,} of {rows:,} {name}")
-    return f"**Unsteady rows** judge nothing: {' and '.join(said)} rows are."
+    return ("**Unsteady rows** judge nothing. A row is one run with one setting. It is unsteady if "
+            f"its window shows no steady rate: {' and '.join(said)} rows.")
 
 
 def _headline(found, machine, total):
     number = findings.counts(found)
     return (f"**Of {len(found)} checks of {total['of']} published results "
             f"{number[verdicts.AGREES]} agree, {number[verdicts.DIRECTION]} have the direction only, "
-            f"{number[verdicts.DISAGREES]} disagree, and {number[verdicts.UNTESTED]} are not tested; "
-            f"{number[verdicts.DEVICE]} more agree by a device's formula.** Of the first three "
-            f"kinds, {machine} judges {number[NATIVE]}, and a simulated machine alone "
-            f"{number[SIMULATED]}. {total['untested']} results are not tested: fewer than half of "
-            "their checks are judged.")
+            f"{number[verdicts.DISAGREES]} disagree, and {number[verdicts.UNTESTED]} are not tested.** "
+            f"{number[verdicts.DEVICE]} others repeat a formula of the device that we configured, and "
+            f"say nothing about a log. Of the first three kinds, {machine} judges {number[NATIVE]}, and "
+            f"a simulated machine alone {number[SIMULATED]}. {total['untested']} results are open: "
+            "fewer than half of their checks are judged.")
 
 
 WORDS = """\
 A check is a sentence or a number of its paper. It *agrees* if the sentence holds, or if our \
-number is within 2 times of the published one (the file may give another range). *Direction \
-only*: within 5 times and on the published side. *By a device's formula*: the check agrees, and \
-the configured device alone gives that. *Not tested*: too few cores, rounds that disagree, or no \
-steady rows. The columns native and simulated split the first three: a simulated machine judges \
-where the native rows do not. Below 2 times it decides no order"""
+number is between half and twice the published one (a check may have another range, and says why). \
+*Direction only*: not so near, but within 5 times, and with the published order of what is compared. \
+*By a device's formula*: the check agrees, and the configured device alone gives our number. \
+*Not tested*: too few cores, rounds that disagree, or no steady rows. *Judged* are the checks of the \
+first three kinds: natively if the native rows decide, else by simulation. If the simulated machine \
+gives less than twice of something, it decides no order"""
+
+
+CAUSES = """\
+The causes: *model*, a constant of the simulated machine is assumed or wrong; *machine*, ours differs \
+from the paper's; *implementation*, our engine or scheme differs; *setting*, the paper does not state \
+a setting, or ours differs; *paper*, its own numbers contradict each other."""
 
 
 def _formulas(found):
     said = [f"{formula} ({number} checks)" for formula, number in
             papers.formulas(found).most_common(FORMULAS)]
-    return f"**A device's formula** is mostly: {'; '.join(said)}." if said else ""
+    decided = [one for one in found if one.judge == BY_DEVICE]
+    return (f"**A device's formula** gives our number in {_ids(decided)}; most often {'; '.join(said)}."
+            if said else "")
 
 
 def counts(of_papers, names):
     """Returns the columns and lines of the counts. `names` writes a Paper's name."""
     everything = [one for paper in of_papers for one in paper.findings]
     lines = [[names(paper), str(len(paper.findings)), *_cells(paper.findings)] for paper in of_papers]
-    return ["paper", "checks", *COUNTS], [*lines, ["all", str(len(everything)), *_cells(everything)]]
+    return ["paper", "checks", *HEADS], [*lines, ["all", str(len(everything)), *_cells(everything)]]
 
 
 def sentences(of_papers, entries, total):
@@ -98,13 +122,18 @@ def sentences(of_papers, entries, total):
         _where_native(found, machine), _formulas(found), _unsteady(entries)) if line]
 
 
-def screen(of_papers, entries, total, picture, names=lambda paper: paper.name):
+def screen(of_papers, entries, total, picture, words, names=lambda paper: paper.name):
     """Returns the lines of the first screen in Markdown."""
     headline, *more = sentences(of_papers, entries, total)
-    return [headline, "", table(*counts(of_papers, names)), *(f"- {line}" for line in more), "",
+    drawn = sum(bool(one.ratio) for paper in of_papers for one in paper.findings)
+    return [headline, "", words, "",
+            table(*counts(of_papers, names)), *(f"- {line}" for line in more), "",
             f"![Our numbers over the published ones]({picture})", "",
-            table(["paper", "why checks fall", "what would settle it"],
-                  [[paper.name, paper.why, paper.settle] for paper in of_papers])]
+            f"The picture has the {drawn} judged checks with a published number. At the left ours is smaller. "
+            "A hollow mark: the paper does not print the number, it follows from others or from words.", "",
+            table(["paper", "why checks do not agree", "how many, by cause", "what would settle it"],
+                  [[paper.name, paper.why, papers.causes(paper.findings), paper.settle]
+                   for paper in of_papers]), CAUSES, ""]
 
 
 def _command(entry, run):
@@ -163,13 +192,14 @@ def page(entries, total):
             run.revision[:12] if run else ""])
     return "\n".join([
         HEAD.replace("report", "verdicts"), "# The verdicts on the published results", "",
-        *screen(papers.of_entries(entries), entries, total, "verdicts.png"),
-        f"{WORDS} ([VALIDATION](../docs/VALIDATION.md)).", "",
+        *screen(papers.of_entries(entries), entries, total, "verdicts.png",
+                f"{WORDS} ([VALIDATION](../docs/VALIDATION.md))."),
         "## Each result", "",
         "`scripts/figures.py report` builds a page for each paper (numbers, quotations, reasons, rows), and "
         "`scripts/figures.py serve` the page with plots.",
         "[CHANGED_CHECKS.md](CHANGED_CHECKS.md) has the checks that were removed, loosened or tightened.",
-        "", table(["id", "paper", "result", "checks", *COUNTS, "unsteady rows", "revision"], of_results),
+        "", table(["id", "paper", "result", "checks", *HEADS, "unsteady rows", "revision of the rows"],
+                  of_results),
     ]).rstrip() + "\n"
 
 
@@ -178,8 +208,8 @@ def index(entries, total):
     published = [entry for entry in entries if not entry.experiment.own]
     return "\n".join([
         HEAD, "# The published results, made again", "",
-        *screen(papers.of_entries(published), published, total, "../verdicts.png",
-                lambda paper: f"[{paper.name}]({paper.slug}.md)"), f"{WORDS}.", "",
+        *screen(papers.of_entries(published), published, total, "../verdicts.png", f"{WORDS}.",
+                lambda paper: f"[{paper.name}]({paper.slug}.md)"), "",
         "[logjam's own measurements](own.md) are in no paper. The same with plots to look into: "
         "`scripts/figures.py serve`.", "", "## What was measured", "",
         *map(report.plain, report.summary_lines(total))]).rstrip() + "\n"

@@ -120,9 +120,11 @@ class Screen(InADirectory):
                 ({"A": (agrees, agrees, falls), "B": (agrees, falls, falls)}, "B"),
                 ({"A": (agrees, agrees, falls), "B": (falls, falls)}, "A"),
                 ({"A": (agrees, agrees, falls), "B": 9 * (verdicts.OPEN,)}, "A"),
-                ({"A": (agrees, agrees, falls), "B": (*3 * (verdicts.DEVICE,), falls)}, "A")):
+                ({"A": (agrees, agrees, falls), "B": (*3 * (verdicts.DEVICE,), falls)}, "A"),
+                ({"A": (*3 * (agrees,), falls), "B": 2 * (agrees, falls), "C": (
+                    *10 * (agrees,), *9 * (falls,))}, "B (50 % of 4 judged checks) and C")):
             with self.subTest(papers=papers):
-                self.assertIn(f"**{wanted} agrees least**", verdicts_page.least(
+                self.assertIn(f"**Least agrees** with {wanted} (", verdicts_page.least(
                     {paper: of(paper, *words) for paper, words in papers.items()}))
 
     def test_the_appendix_has_the_commands_of_the_rows_that_judge(self):

@@ -161,7 +161,7 @@ holds = "value('tps', threads=8, log='poplar', workload='ycsb') > 1e9"
         self.assertIn("(p6/quick.png)", reasons)
         self.assertNotIn("quick-xeon.png", reasons)
         self.assertIn("- P6: so. disagrees (native); cause: model", reasons)
-        self.assertIn("- Causes, in checks: model 2\n", text)
+        self.assertIn("- Causes, in checks: unknown 2, model 2\n", text)
         for said in ("Two cores run no P6.", "(p6/quick.png)", "(p6/quick-xeon.png)"):
             self.assertEqual(text.count(said), 1)
 

@@ -21,7 +21,7 @@ function drawDots({ width, paper: only = "" }) {
   const step = 15;
   const { root, x, y, box } = frame({ width, height: rows.length * step + 52, margin,
     yWords: () => "", xWords: ratioWords, xTicks: [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50,
-      100].filter((_, i) => width > 600 || i % 3 === 0), xLabel: "ours / published",
+      100].filter((_, i) => width > 600 || i % 3 === 0), xLabel: "our number / the published number",
     label: "Our numbers over the published ones: arrow keys walk along the dots" }, (inner) => ({
     x: numberScale("log", [0.01, 100, ...dots.map((dot) => dot.ratio)], inner.left, inner.right,
       { padding: 0.01 }),
@@ -62,5 +62,5 @@ function dotsLegend() {
     svg("svg", { width: 14, height: 14, "aria-hidden": "true" }, markerAt(7, 7,
       { marker: "o", variant: 1 }, 4.4)), data.screen.derived)) : "",
   element("li", {}, element("span", {}, svg("svg", { width: 22, height: 14, "aria-hidden": "true" },
-    svg("rect", { width: 22, height: 14, class: "band" })), "from a half to two: agrees")));
+    svg("rect", { width: 22, height: 14, class: "band" })), "agrees: a half to two")));
 }

@@ -349,20 +349,20 @@ function countsTable(lines) {
 }
 
 function screenOf() {
-  const { sentences, lines, papers, words } = data.screen;
+  const { sentences, lines, papers, words, causes } = data.screen;
   const whys = element("table", { class: "whys" }, element("thead", {}, element("tr", {},
-    ...["paper", "why checks fall", "what would settle it"].map((said) => element("th", {}, said)))),
-  element("tbody", {}, ...papers.map(({ name, why, settle }) => element("tr", {},
-    element("td", {}, linkTo(name)), element("td", {}, ...prose(why)),
+    ...["paper", "why checks do not agree", "how many, by cause", "what would settle it"].map((said) => element("th", {}, said)))),
+  element("tbody", {}, ...papers.map(({ name, why, causes, settle }) => element("tr", {},
+    element("td", {}, linkTo(name)), element("td", {}, ...prose(why)), element("td", {}, causes),
     element("td", {}, ...prose(settle))))));
   return [element("div", { class: "left" }, element("p", {}, ...prose(sentences[0])), countsTable(lines),
     ...sentences.slice(1).map((said) => element("p", {}, ...prose(said)))),
   element("div", { class: "right" }, dotsLegend(), plot(drawDots)),
-  element("div", { class: "below" }, whys, element("p", { class: "source" }, ...prose(`${words}.`)))];
+  element("div", { class: "below" }, whys, element("p", { class: "source" }, ...prose(`${words}. ${causes}`)))];
 }
 
 function paperPageOf({ name, why, causes, settle, formulas }) {
-  const facts = [["Why checks fall", why], ["Causes, in checks", causes], ["What would settle it", settle],
+  const facts = [["Why checks do not agree", why], ["Causes, in checks", causes], ["What would settle it", settle],
     ["A device's formula", formulas.join("; ")]].filter(([, said]) => said);
   const claims = data.entries.filter((entry) => entry.paper === name).map((entry) =>
     element("li", {}, verdictOf(entry.verdict, entry.words), " ", element("a",
