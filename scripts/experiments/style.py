@@ -31,7 +31,8 @@ SCHEMES = {
     "nvlog": ("brown", "P"), "pwal": ("vermillion", "s"),
     "border-collie": ("navy", "o"), "border-collie-d": ("olive", "X"), "rfa": ("sky", "*"), "taurus": ("brown", "v"),
     "fasterlog": ("wine", "s"), "ermia": ("olive", "^"), "autonomous": ("purple", "o"),
-    "tide": ("navy", "D"),
+    "tide": ("navy", "D"), "tide-announced": ("sky", "D"), "tide-scanned": ("brown", "s"),
+    "tide-epochs": ("orange", "o"),
 }
 # A figure with very many schemes has a panel for each family.
 FAMILIES = {
@@ -42,6 +43,7 @@ FAMILIES = {
     "fetch-add, a word per worker": ("border-collie", "fasterlog", "ermia"),
     "database systems": ("innodb", "postgres", "mariadb", "wiredtiger", "rocksdb"),
     "log streams": ("poplar", "rfa", "taurus", "silo", "autonomous", "tide", "pwal"),
+    "ablations of tide": ("tide-announced", "tide-scanned", "tide-epochs"),
     "a log per worker, NVM": ("nvlog", "nvmd", "border-collie-d", "scm"),
 }
 OTHERS = "other schemes"

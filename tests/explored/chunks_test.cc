@@ -1,11 +1,15 @@
-// Buffer chunks and their watermarks, with the numbers of `tide`, in all schedules with few
-// preemptions.
+// Buffer chunks and their watermarks, with the rules of `tide` and of its ablations, in all
+// schedules with few preemptions.
 #include <gtest/gtest.h>
 
 #include <array>
 
 #include "logging/device/device_registry.h"
 #include "logging/schemes/common/buffer_chunks.h"
+#include "logging/schemes/tide/announced_numbers.h"
+#include "logging/schemes/tide/ended_epochs.h"
+#include "logging/schemes/tide/ring_order.h"
+#include "logging/schemes/tide/scanned_numbers.h"
 #include "tests/explored/searched_program.h"
 
 namespace logjam::sim {
@@ -16,7 +20,7 @@ using platform::memory_order_acquire, platform::memory_order_relaxed,
 using Word = platform::atomic<uint64_t>;
 
 constexpr uint32_t kStreams = 2;  // worker w writes to stream w
-constexpr uint64_t kRingBytes = 4096, kRecord = 64, kRun = 7, kStep = 4;
+constexpr uint64_t kRingBytes = 4096, kRecord = 64, kRun = 7;
 
 // All schedules share the streams, of which chunks use only the ring, and a durable position of 0.
 class Streams : public StreamOwner, public Durability {
@@ -55,7 +59,7 @@ enum class Unlock : uint8_t { kBeforeTheNumber, kBeforeTheCopy };
 // thread puts a watermark into each stream and passes the chunks. Checked: a record with a number
 // up to a passed watermark lies before this watermark, and is filled. If worker 1 has read the
 // change, and its own number is at most both passed watermarks, so is the number that it has read.
-template <Unlock unlock>
+template <class Rule, Unlock unlock = Unlock::kBeforeTheCopy>
 class RowBetweenStreams {
  public:
   // With late stores, a search would take minutes.
@@ -77,10 +81,11 @@ class RowBetweenStreams {
     explicit StreamLog(uint32_t s) : chunks(stream(s), kRun, 1) {}
     BufferChunks chunks;
     ChunkOwner owner;
-    Word floor{0}, filled{0};
+    Word filled{0};
   };
   struct Shared {
     std::array<StreamLog, kStreams> logs{StreamLog(0), StreamLog(1)};
+    Rule rule{kStreams, {{0}, {1}}};
     Word row{0}, version{0};
   };
   struct Record {
@@ -90,13 +95,13 @@ class RowBetweenStreams {
   template <class AfterDraw>
   void write(uint32_t s, uint64_t above, const AfterDraw& after_draw) {
     StreamLog& log = shared_->logs[s];
-    const uint64_t begin = log.chunks.reserve(log.owner, 0, kRecord).begin;
-    const uint64_t floor = log.floor.load(memory_order_relaxed);
-    const uint64_t number = std::max({above, log.owner.sequence, floor}) + 1;
-    records_[s] = {begin, number};
+    const auto [number, place] = shared_->rule.reserve(
+        s, s, above, [&] { return log.chunks.reserve(log.owner, 0, kRecord); });
+    records_[s] = {place.begin, number};
     after_draw(number);
     log.filled.store(1, memory_order_relaxed);
     log.chunks.publish(log.owner, kRecord, number);
+    shared_->rule.publish(s, number);
   }
   void change() {
     if (unlock == Unlock::kBeforeTheNumber) shared_->row.store(1, memory_order_release);
@@ -114,13 +119,13 @@ class RowBetweenStreams {
     for (uint32_t s = 0; s < kStreams; ++s) {
       StreamLog& log = shared_->logs[s];
       log.chunks.passing().lock();
-      uint64_t floor = 0;
-      for (const StreamLog& one : shared_->logs) {
-        floor = std::max(floor, one.floor.load(memory_order_relaxed));
+      const uint64_t goal = shared_->rule.begin_watermark(s, last_[s]);
+      const uint64_t number = shared_->rule.complete(s, goal);
+      if (number > last_[s] && log.chunks.append_watermark(number)) {
+        last_[s] = number;
+      } else {
+        log.chunks.close();
       }
-      floor += kStep;
-      log.floor.store(floor, memory_order_relaxed);
-      if (!log.chunks.append_watermark(floor)) log.chunks.close();
       log.chunks.pass(
           0, [&](uint32_t) -> ChunkOwner& { return log.owner; },
           [&](const BufferChunk& chunk) { pass(s, chunk); });
@@ -150,19 +155,31 @@ class RowBetweenStreams {
 
   std::unique_ptr<Shared> shared_ = std::make_unique<Shared>();
   std::array<Record, kStreams> records_, passed_{{{0, 0}, {0, 0}}};
+  std::array<uint64_t, kStreams> last_{0, 0};  // the numbers of the streams' last watermarks
   bool has_read_ = false;
   const char* wrong_ = "";
 };
 
 TEST(BufferChunksSteps, ASafeTransactionHasReadOnlyFromSafeOnes) {
-  search_all<RowBetweenStreams<Unlock::kBeforeTheCopy>>(1);
+  search_all<RowBetweenStreams<RingOrder>>(1);
+  search_all<RowBetweenStreams<AnnouncedNumbers>>(1);
+  search_all<RowBetweenStreams<ScannedNumbers>>(1);
+  search_all<RowBetweenStreams<EndedEpochs>>(1);
 }
 
-TEST(BufferChunksSteps, ARowThatIsUnlockedBeforeItsNumberIsDrawnIsNotSafe) {
-  const std::string found = first_wrong<RowBetweenStreams<Unlock::kBeforeTheNumber>>(1);
+template <class Rule>
+void expect_unsafe() {
+  const std::string found = first_wrong<RowBetweenStreams<Rule, Unlock::kBeforeTheNumber>>(1);
   EXPECT_EQ(found.substr(0, found.find(" in")),
             "a transaction is safe, and has read from one that is not")
       << found;
+}
+
+TEST(BufferChunksSteps, ARowThatIsUnlockedBeforeItsNumberIsDrawnIsNotSafe) {
+  expect_unsafe<RingOrder>();
+  expect_unsafe<AnnouncedNumbers>();
+  expect_unsafe<ScannedNumbers>();
+  expect_unsafe<EndedEpochs>();
 }
 
 }  // namespace

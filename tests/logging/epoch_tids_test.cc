@@ -23,7 +23,7 @@ TEST(EpochTidsDeathTest, TheEpochsEndBeforeTheVersionWordIsFull) {
     EXPECT_EQ(tids.end_epoch(), epoch);
   }
   EXPECT_EQ(Version(EpochTids::last_tid(EpochTids::kLastEpoch), false).absent(), false);
-  EXPECT_EXIT(tids.end_epoch(), testing::ExitedWithCode(3), "--log=silo has had all its");
+  EXPECT_EXIT(tids.end_epoch(), testing::ExitedWithCode(3), "has had all its");
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ class EpochTids {
   uint64_t end_epoch() {
     const uint64_t ended = epoch_.fetch_add(1);
     if (ended >= kLastEpoch) {
-      platform::fatal("--log=silo has had all its " + std::to_string(kLastEpoch) +
+      platform::fatal("the log has had all its " + std::to_string(kLastEpoch) +
                       " epochs; --continue begins to count again");
     }
     return ended;
