@@ -232,17 +232,23 @@ $(BUILD)/%.o: %.cc $(BUILD)/flags
 $(BUILD)/units/%.o: $(BUILD)/units/%.cc $(BUILD)/flags
 	$(COMPILE) $(ADDED) -MMD -MP -c -o $@ $<
 
+# The version has its only place in CITATION.cff. `git archive` writes the commit into that file, so
+# an archive knows its revision. Its end says that no git could tell whether the files have changed.
+VERSION := $(shell sed -n 's/^version: //p' CITATION.cff)
+ARCHIVED := $(shell sed -nE 's/^commit: "([0-9a-f]{12}).*/\1-archive/p' CITATION.cff)
+
 # The revision in a CSV row. Its object is compiled again only if the revision changes. Changed rows,
 # texts and figures do not make the revision dirty, because they do not change the program.
-REVISION := $(shell git describe --always --abbrev=12 2>/dev/null || echo unknown)$(shell \
+REVISION := $(or $(ARCHIVED),$(shell git describe --always --abbrev=12 2>/dev/null || echo unknown)$(shell \
   git status --porcelain -uno -- . ':!results' ':!docs' ':!config/figures' 2>/dev/null | grep -q . && \
-  echo -dirty)
-$(shell echo '$(REVISION)' | cmp -s - $(BUILD)/revision || echo '$(REVISION)' > $(BUILD)/revision)
-$(BUILD)/cli/revision.o: ADDED += -DLOGJAM_REVISION='"$(REVISION)"'
+  echo -dirty))
+REVISION_FLAGS := -DLOGJAM_REVISION='"$(REVISION)"' -DLOGJAM_VERSION='"$(VERSION)"'
+$(shell echo '$(VERSION) $(REVISION)' | cmp -s - $(BUILD)/revision || echo '$(VERSION) $(REVISION)' > $(BUILD)/revision)
+$(BUILD)/cli/revision.o: ADDED += $(REVISION_FLAGS)
 $(BUILD)/cli/revision.o: $(BUILD)/revision
 
 compile_commands.json $(BUILD)/compile_commands.json: $(BUILD)/flags scripts/compile_commands.py
-	@scripts/compile_commands.py $@ $(COMPILE) -DLOGJAM_REVISION='"$(REVISION)"'
+	@scripts/compile_commands.py $@ $(COMPILE) $(REVISION_FLAGS)
 
 MAKE_QUIET := $(MAKE) --no-print-directory
 MAKE_ALL := $(MAKE_QUIET) -j$(shell nproc)

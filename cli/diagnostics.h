@@ -10,7 +10,11 @@ namespace logjam {
 // `program` is argv[0], and must stay valid.
 void start_diagnostics(const char* program);
 
-// Returns the git revision, with "-dirty" at its end if the tree had uncommitted changes.
+// Returns the git revision, with "-dirty" at its end if the tree had uncommitted changes, or
+// "-archive" if the sources are those of `git archive`.
 std::string revision();
+
+// Returns the version of CITATION.cff.
+std::string version();
 
 }  // namespace logjam

@@ -63,7 +63,7 @@ void end_of_stdout(int status, void*) {
 }
 
 int execute(int argc, char** argv) {
-  gflags::SetVersionString(revision());
+  gflags::SetVersionString(version() + " revision " + revision());
   const bool all = complete_flags(argc, argv);
   refuse_bad_flags(std::vector<std::string>(argv + 1, argv + argc));
   gflags::ParseCommandLineNonHelpFlags(&argc, &argv, true);

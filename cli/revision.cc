@@ -4,4 +4,6 @@ namespace logjam {
 
 std::string revision() { return LOGJAM_REVISION; }
 
+std::string version() { return LOGJAM_VERSION; }
+
 }  // namespace logjam

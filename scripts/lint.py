@@ -116,7 +116,7 @@ FUNCTION = (
 # Flags of libraries, and of other programs that pages mention.
 OTHERS_FLAGS = """constraint exclude exclusive flagfile gtest_filter help log_dir user nologtostderr
 security-opt set-enabled
-partition scope slice sshloginfile time v vmodule wrap""".split()
+partition prefix scope slice sshloginfile time v vmodule wrap""".split()
 MEMBER = r"(?<![\w:.])([A-Z]\w+)(?:::~?|\.(?=[A-Z]))(\w+)"
 PATH = r"[\w./{},<>*-]"
 SOURCE_ENDINGS = (".h", ".cc", ".py", ".sh", ".toml", ".md", ".sql", ".flags", ".js", ".txt")
