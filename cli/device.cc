@@ -79,16 +79,12 @@ platform::DiskFacts disk_of(const ProbeOptions& options) {
   return platform::disk_facts(platform::KernelFiles(), options.directory);
 }
 
-Row columns_of(const platform::DiskFacts& facts) {
-  const auto flag = [](std::optional<bool> is) { return is ? Value(*is) : Value(); };
-  return {{"file_system", facts.file_system},
-          {"mount_options", facts.mount_options},
-          {"disk", facts.disk},
-          {"disk_model", facts.model},
-          {"scheduler", facts.scheduler},
-          {"write_cache", facts.write_cache},
-          {"fua", flag(facts.fua)},
-          {"rotational", flag(facts.rotational)}};
+Row facts_of(const ProbeOptions& options) {
+  Row facts;
+  add_disks(device_traits(options.device).needs_disk ? std::vector{options.directory}
+                                                     : std::vector<std::string>(),
+            &facts);
+  return facts;
 }
 
 struct Measured {
@@ -112,7 +108,7 @@ Measured measure(Probe& probe, SyncMethod method, const ProbePoint& point, doubl
 struct Card {
   const ProbeOptions& options;
   const platform::DiskFacts disk = disk_of(options);
-  const Row facts = columns_of(disk);
+  const Row facts = facts_of(options);
   const std::string played = card_title(options.device);
   std::vector<Measured> points;
 

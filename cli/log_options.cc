@@ -239,6 +239,11 @@ std::string unsafe_sync(const LogOptions& log) {
   return log.device == "file" && log.preallocate_bytes != 0 && is_protected ? "" : "sync none";
 }
 
+std::vector<std::string> disk_directories(const LogOptions& log) {
+  const bool writes = device_traits(log.device).needs_disk && log.scheme->traits.logs;
+  return writes ? log.directories : std::vector<std::string>();
+}
+
 std::string sync_column(const LogOptions& log, const Log& running) {
   const bool is_safe = syncs_nothing(log) && unsafe_sync(log).empty();
   return running.sync_text() + (is_safe ? ": the disk has no volatile cache" : "");

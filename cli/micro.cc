@@ -189,6 +189,7 @@ Row make_row(const MicroOptions& micro, const log_insert::Result& result,
   add_counters(counters, &row);
   row.emplace_back("cpu_pct", number(100 * per(result.usage.cpu_seconds,
                                                result.seconds * platform::core_count())));
+  add_disks(logs ? disk_directories(micro.log) : std::vector<std::string>(), &row);
   add_origin(&row);
   return row;
 }

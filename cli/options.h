@@ -52,6 +52,8 @@ std::optional<SyncMethod> given_sync();
 bool keeps_without_sync(const platform::DiskFacts& facts);
 // Returns why a log of these options may lose acknowledged transactions because of --sync, or "".
 std::string unsafe_sync(const LogOptions& log);
+// Returns the directories of the disks that the log writes to; none if its device needs no disk.
+std::vector<std::string> disk_directories(const LogOptions& log);
 // Returns the row's column `sync` about a running log of these options.
 std::string sync_column(const LogOptions& log, const Log& running);
 

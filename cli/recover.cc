@@ -104,6 +104,7 @@ Row make_row(const RecoveryOptions& recovery, const RecoveredChain& recovered,
                    {"error", recovered.error},
                    {"verified", verified},
                });
+  add_disks(recovery.directories, &row);
   add_origin(&row);
   return row;
 }

@@ -212,6 +212,7 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
   add_log_use(result, transactions, &row);
   add_cost(result, transactions, &row);
   add_checkpoints(options.checkpoints != nullptr, result, &row);
+  add_disks(disk_directories(settings.log), &row);
   append(&row, {{"run_ordinal", settings.log.header.ordinal},
                 {"verified", verified},
                 {"interrupted", result.interrupted}});
@@ -308,8 +309,7 @@ std::vector<std::string> cautions_about_machine(const LogOptions& log) {
     cautions.push_back("threads were not pinned: " + why);
   }
   if (const std::string why = caution_about_clock(); !why.empty()) cautions.push_back(why);
-  if (!device_traits(log.device).needs_disk || !log.scheme->traits.logs) return cautions;
-  for (const std::string& directory : log.directories) {
+  for (const std::string& directory : disk_directories(log)) {
     const std::string kind = platform::memory_file_system(directory);
     if (!kind.empty()) cautions.push_back(directory + " is on a " + kind + ": no disk is measured");
   }

@@ -9,7 +9,10 @@
 #include "cli/options.h"
 #include "platform/assert.h"
 #include "platform/clock.h"
+#include "platform/disk_facts.h"
 #include "platform/host.h"
+#include "platform/kernel_files.h"
+#include "platform/machine_facts.h"
 #include "platform/text.h"
 
 namespace logjam {
@@ -88,18 +91,18 @@ constexpr RowColumn kColumns[] = {
     {"writes_s", "device", "durable writes a second"},
     {"write_mb_s", "device", "durable megabytes a second"},
     {"write_*_us", "device", "time from the start of a write until it is durable"},
-    {"file_system", "device", "the file system of `--wal_dir`"},
-    {"mount_options", "device", "its mount options"},
-    {"disk", "device",
+    {"file_system", "run recover micro device", "the file system of `--wal_dir`"},
+    {"mount_options", "run recover micro device", "its mount options"},
+    {"disk", "run recover micro device",
      "the disk below it, also of a partition, as `vda`, and the devices on which it is stacked; "
      "empty: none is known"},
-    {"disk_model", "device", "the disk's model"},
-    {"scheduler", "device", "the disk's I/O scheduler"},
-    {"write_cache", "device",
+    {"disk_model", "run recover micro device", "the disk's model"},
+    {"scheduler", "run recover micro device", "the disk's I/O scheduler"},
+    {"write_cache", "run recover micro device",
      "`write back`: a power cut loses what is not synced; `write through`: the kernel expects no "
      "such cache"},
-    {"fua", "device", "whether the disk can write one request through its cache"},
-    {"rotational", "device", "whether the disk says that it rotates"},
+    {"fua", "run recover micro device", "whether the disk can write one request through its cache"},
+    {"rotational", "run recover micro device", "whether the disk says that it rotates"},
     {"streams", "recover dump", "streams of the log"},
     {"directories", "recover dump", "directories of the log"},
     {"log_threads", "recover dump", "workers of the run that wrote the log"},
@@ -239,9 +242,27 @@ constexpr RowColumn kColumns[] = {
      "`FAILED` also if the log cannot be recovered"},
     {"interrupted", "run", "whether a signal ended the run"},
     {"revision", "run recover micro dump device", "the program's revision"},
-    {"machine", "run recover micro dump device", "the machine, or the simulated one"},
+    {"machine", "run recover micro dump device",
+     "the machine: processor, cores that the program may use, kernel; or the simulated one"},
+    {"sockets", "run recover micro dump device", "the machine's sockets; empty if simulated"},
+    {"governor", "run recover micro dump device",
+     "the governor of the first processor's frequency; empty if the kernel has none"},
+    {"smt", "run recover micro dump device",
+     "whether the siblings of a core are used, in the kernel's words"},
     {"flags", "run recover micro dump device", "the flags that were given, with their values"},
 };
+
+Row columns_of(const platform::DiskFacts& facts) {
+  const auto flag = [](std::optional<bool> is) { return is ? Value(*is) : Value(); };
+  return {{"file_system", facts.file_system},
+          {"mount_options", facts.mount_options},
+          {"disk", facts.disk},
+          {"disk_model", facts.model},
+          {"scheduler", facts.scheduler},
+          {"write_cache", facts.write_cache},
+          {"fua", flag(facts.fua)},
+          {"rotational", flag(facts.rotational)}};
+}
 
 }  // namespace
 
@@ -311,9 +332,35 @@ void add_log(const LogFiles& files, size_t directories, Row* row) {
                {"log_flags", log.given}});
 }
 
+void add_disks(const std::vector<std::string>& directories, Row* row) {
+  std::vector<Row> disks;
+  for (const std::string& directory : directories) {
+    if (platform::is_simulated()) break;
+    disks.push_back(columns_of(platform::disk_facts(platform::KernelFiles(), directory)));
+  }
+  Row all = columns_of({});
+  for (size_t column = 0; column < all.size(); ++column) {
+    Value& fact = all[column].second;
+    std::vector<std::string> texts;
+    for (const Row& disk : disks) {
+      const Value& of_disk = disk[column].second;
+      if (of_disk.empty() || std::ranges::find(texts, of_disk.text()) != texts.end()) continue;
+      texts.push_back(of_disk.text());
+      fact = texts.size() == 1 ? of_disk : Value(platform::join(texts, "; "));
+    }
+  }
+  append(row, all);
+}
+
 void add_origin(Row* row) {
+  const platform::MachineFacts facts = platform::is_simulated()
+                                           ? platform::MachineFacts()
+                                           : platform::machine_facts(platform::KernelFiles());
   append(row, {{"revision", revision()},
                {"machine", platform::host_description()},
+               {"sockets", facts.sockets},
+               {"governor", facts.governor},
+               {"smt", facts.smt},
                {"flags", changed_flags()}});
 }
 

@@ -68,6 +68,9 @@ Value counter(const Counters& counters, std::string_view name, int decimals);
 void add_counters(const Counters& counters, Row* row);
 // Appends columns about a log that was read, from `directories` directories (--wal_dir).
 void add_log(const LogFiles& files, size_t directories, Row* row);
+// Appends facts about the disks under `directories`, in columns that are empty without directories,
+// and on a simulated machine. Facts in which two disks differ are separated by `; `.
+void add_disks(const std::vector<std::string>& directories, Row* row);
 // Appends columns with the program's revision, the machine, and the flags that were given.
 void add_origin(Row* row);
 

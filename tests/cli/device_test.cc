@@ -66,6 +66,27 @@ for name in "file.csv", "null.csv":
   EXPECT_EQ(shell("cd " + at_.path() + facts).output, "True True True\nFalse False True\n");
 }
 
+TEST_F(DeviceCommand, NamesTheDiskAsEachRowOfALogDoes) {
+  ASSERT_EQ(device("--wal_dir=log --device=sync --seconds=0.001 --csv=device.csv").status, 0);
+  // A second directory on the same disk adds no fact.
+  const Ended rows = shell("LOGJAM=$(realpath \"$LOGJAM\"); cd " + at_.path() + R"(
+small="--threads=1 --transactions=50 --log_prealloc_mb=1 --log_buffer_mb=1 --log=centr"
+"$LOGJAM" run --workload=tpcb $small --device=sync --wal_dir=log/1,log/2 --csv=run.csv >&2 &&
+"$LOGJAM" recover --wal_dir=log/1,log/2 --csv=recover.csv >&2 &&
+"$LOGJAM" micro $small --device=sync --wal_dir=log/3 --csv=micro.csv >&2 &&
+"$LOGJAM" micro $small --device=null --csv=null.csv >&2 && python3 -c '
+import csv
+DISK = "file_system mount_options disk disk_model scheduler write_cache fua rotational".split()
+MACHINE = "sockets governor smt".split()
+rows = [next(csv.DictReader(open(name + ".csv")))
+        for name in ("device", "run", "recover", "micro", "null")]
+disks = [[row[name] for name in DISK] for row in rows]
+print([disk == disks[0] for disk in disks], any(disks[0]), any(disks[-1]))
+print(len({tuple(row[name] for name in MACHINE) for row in rows}))
+')");
+  EXPECT_EQ(rows.output, "[True, True, True, True, False] True False\n1\n");
+}
+
 TEST_F(DeviceCommand, WritesACardThatSimPlays) {
   const std::string first = "--wal_dir=log --device=sim:30:2000 --seconds=0.005 --cdf=a.card";
   for (int time = 0; time < 2; ++time) {  // the second card replaces the first

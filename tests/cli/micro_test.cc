@@ -121,7 +121,7 @@ TEST(MicroSync, ARowHasTheCallsOfTheFastestAndTheSlowestThread) {
   EXPECT_EQ(ended.status, 0);
   const std::string header =
       "primitive,lines,pause_ns,threads,placement,seconds,calls,calls_s,least_calls,most_calls,"
-      "failed_pct,cpu_pct,revision,machine,flags\n";
+      "failed_pct,cpu_pct,revision,machine,sockets,governor,smt,flags\n";
   EXPECT_TRUE(ended.output.starts_with(header + "clh,4,0.0,3,")) << ended.output;
   EXPECT_NE(ended.output.find(",600,"), std::string::npos) << ended.output;
   EXPECT_NE(ended.output.find(",200,200,0.00,"), std::string::npos) << ended.output;
