@@ -97,11 +97,22 @@ def read(path, experiment):
 
 
 def draw(args, experiment):
-    from experiments import plots  # matplotlib takes a second to load
     found, rows = read(csv_of(args, experiment), experiment)
-    path = rows.path.with_suffix(".png")
-    plots.draw(experiment, found, path, rows.extras)
-    say(f"drawn: {path}")
+    draw_measured(args, experiment, found, rows.path, rows.extras)
+
+
+def draw_measured(args, experiment, found, path, extras):
+    """Writes the figure, or the table, beside the CSV file `path`, in the form of --format."""
+    form, said = getattr(args, "format", "png"), ""
+    path = path.with_suffix(".tex" if form == "booktabs" else f".{form}")
+    if form == "png":
+        from experiments import plots  # matplotlib takes a second to load
+        plots.draw(experiment, found, path, extras)
+    else:
+        from experiments import paper_figures
+        said = (paper_figures.write_table(experiment, found, path) if form == "booktabs" else
+                paper_figures.draw(experiment, found, path, extras, args.columns))
+    say(f"drawn: {path}" + (f"\nits caption must say: {said}" if said else ""))
 
 
 def list_command(args):
@@ -282,9 +293,29 @@ def submit_results(args, experiments):
 
 
 def plot_command(args):
-    """draw figures from their rows"""
+    """draw figures, also for a paper, from their rows, from a sweep's, or from several machines'"""
+    if args.columns != 1 and args.format not in ("pdf", "pgf"):
+        raise Refused("--columns goes with --format=pdf and --format=pgf")
+    paths = [name for name in args.ids if name.endswith(".csv")]
+    if paths:
+        return plot_files(args, paths, [name for name in args.ids if name not in paths])
     for experiment in chosen(args):
         draw(args, experiment)
+    return 0
+
+
+def plot_files(args, paths, ids):
+    """Draws one figure of these files of rows: of the result `ids`, or of a sweep."""
+    from experiments import rows_plot
+    if len(ids) > 1 or args.all or is_simulated(args):
+        raise Refused("the CSV files of one figure go with at most one result, and with no --all, "
+                      "--machine or --simulated")
+    files_of_rows = rows_plot.read(paths)
+    experiment, found, extras = rows_plot.beside(
+        files_of_rows, definition.find(ids[0]) if ids else None)
+    for line in rows_plot.cautions(files_of_rows):
+        say(line)
+    draw_measured(args, experiment, found, rows_plot.path_of(paths), extras)
     return 0
 
 
@@ -404,6 +435,13 @@ def add_ids(made):
                           help="simulated: on the machine that each result's own file names")
 
 
+def add_forms(made):
+    made.add_argument("--format", choices=["png", "pdf", "pgf", "booktabs"], default="png",
+                      help="pdf, pgf: for a paper, without title and verdict; booktabs: the table as LaTeX")
+    made.add_argument("--columns", type=whole, choices=[1, 2], default=1,
+                      help="with pdf and pgf: as wide as this many columns of a paper")
+
+
 def add_pace(made):
     made.add_argument("--paced", action="store_true",
                       help="simulated: transactions take as long as in the paper's engine "
@@ -517,6 +555,8 @@ def arguments():
         made = command(name, function)
         add_ids(made)
         add_pace(made)
+        if name == "plot":
+            add_forms(made)
     add_other_commands(command)
     return parser
 

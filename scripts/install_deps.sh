@@ -9,7 +9,7 @@
 #   test       build, and the packages that build the tests
 #   demo       build, and the packages that draw tables and plots
 #   sim        test and demo, and the packages that build the simulated program
-#   tools      sim, and the packages for the tests of scripts/: a batch system, ssh and a browser
+#   tools      sim, and the packages for the tests of scripts/: a batch system, ssh, a browser, LaTeX
 #   developer  test, and clang, clang-tidy and clang-format
 #   arm        a cross compiler for aarch64, and an emulator
 #   ci         tools, developer and arm
@@ -23,8 +23,8 @@
 # The servers of tools and products are neither started nor enabled; the tests start their own.
 set -euo pipefail
 
-# Prints the needs of a part. Each line has a <header>, a program or python:MODULE, and the packages
-# that contain it: of Debian and Ubuntu, Fedora and RHEL, Arch, openSUSE. Only Debian's were tried.
+# Prints the needs of a part. Each line has a <header>, a program, python:MODULE or tex:FILE, and the
+# packages that contain it: of Debian and Ubuntu, Fedora and RHEL, Arch, openSUSE. Only Debian's were tried.
 needs() {
   case $1 in
     build) cat <<'TABLE' ;;
@@ -62,6 +62,9 @@ sshd                             openssh-server      openssh-server       openss
 ssh                              openssh-client      openssh-clients      openssh            openssh-clients
 chromium                         chromium            chromium             chromium           chromium
 strace                           strace              strace               strace             strace
+pdflatex                         texlive-latex-base  texlive-latex        texlive-latex      texlive-latex
+tex:pgf.sty                      texlive-pictures    texlive-pgf          texlive-pictures   texlive-pgf
+tex:booktabs.sty                 texlive-latex-recommended texlive-booktabs texlive-latexrecommended texlive-booktabs
 TABLE
     developer) cat <<'TABLE' ;;
 clang++                          clang               clang                clang              clang
@@ -119,6 +122,7 @@ absent() {
     case $need in
       "<"*) probe+="#if !__has_include($need)"$'\n'"absent $need"$'\n'"#endif"$'\n' ;;
       python:*) modules+=("${need#python:}") ;;
+      tex:*) kpsewhich "${need#tex:}" >/dev/null 2>&1 || echo "$need" ;;
       g++) command -v "${COMPILE%% *}" >/dev/null || echo "$need" ;;
       clang:asan) compgen -G "$(clang++ -print-resource-dir 2>/dev/null)/lib/*/libclang_rt.asan*" >/dev/null || echo "$need" ;;
       *) PATH=$PATH:/usr/sbin:/sbin command -v "$need" >/dev/null || echo "$need" ;;

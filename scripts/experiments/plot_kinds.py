@@ -12,21 +12,32 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocat
 
 from experiments.curves import EDGE_KINDS
 from experiments.groups import DECIDED
-from experiments.style import COLOURS, duration, of_bar, short, words_of
+from experiments.style import COLOURS, DASHES, HATCHES, duration, of_bar, short, words_of
 
 GRID = "#e6e6e6"
 TIED = "#fdeab3"
 INK = "#333333"
 DOUBTFUL = "#bdbdbd"
 LETTER = 0.058  # width of a letter in a bar's label, in inches
-DASHES = ["-", (0, (5, 2)), (0, (1.5, 1.5))]
 PUBLISHED = {"ls": "none", "marker": "o", "ms": 9.5, "mew": 1.3, "mfc": "white", "mec": "#111111"}
 
 
 def line_style(style, size=5.5):
-    return {"color": style.rgb, "ls": DASHES[min(style.variant, 2)], "lw": 1.7,
+    return {"color": style.rgb, "ls": style.dashes, "lw": 1.7,
             "marker": style.marker, "ms": size, "mew": 1.2,
-            "mfc": "white" if style.variant or style.unsafe else style.rgb, "mec": style.rgb}
+            "mfc": "white" if style.hollow else style.rgb, "mec": style.rgb}
+
+
+def bar_style(style):
+    """Returns the look of a bar. A hatch over a full bar is white."""
+    full = not style.hollow
+    return {"facecolor": style.rgb if full else "white", "hatch": style.hatch,
+            "edgecolor": "white" if full and style.hatch else style.rgb}
+
+
+def part_style(colour, place=0):
+    """Returns the look of a part of a stack. Another `place` is another hatch."""
+    return {"facecolor": COLOURS[colour], "edgecolor": "white", "hatch": HATCHES[place % len(HATCHES)]}
 
 
 def categories_of(marks):
@@ -194,10 +205,10 @@ def bars(axes, marks, styles, plot, published=()):
     for mark in (m for series in drawn for m in marks if m.series == series):
         style = of_bar(styles[mark.series], mark.x) if len(drawn) == 1 else styles[mark.series]
         x = place(mark.x, mark.series)
-        hollow = style.unsafe or style.variant
-        axes.bar(x, mark.middle, width * 0.9,
-                 color=DOUBTFUL if mark.doubtful else "white" if hollow else style.rgb,
-                 edgecolor=DOUBTFUL if mark.doubtful else style.rgb, hatch="///" if style.unsafe else "", linewidth=1.1)
+        look = bar_style(style)
+        if mark.doubtful:
+            look.update(facecolor=DOUBTFUL, edgecolor=DOUBTFUL)
+        axes.bar(x, mark.middle, width * 0.9, linewidth=1.1, **look)
         if mark.low != mark.high:
             thin_bars(axes, [x], [mark], INK, zorder=4)
         if digits:
@@ -249,7 +260,7 @@ def ranges(axes, marks, styles, plot):
 
 
 def stacked(axes, marks, parts, plot):
-    """Draws a bar of parts for each x and series. `parts` maps columns to (name, colour)."""
+    """Draws a bar of parts for each x and series. `parts` maps columns to (name, look)."""
     places = list(dict.fromkeys((m.x, m.series) for m in marks))
     total = dict.fromkeys(places, 0.0)
     values = {(m.x, m.series, m.column): m.middle for m in marks}
@@ -257,22 +268,22 @@ def stacked(axes, marks, parts, plot):
     for i, place in enumerate(places):
         at += 0 if i == 0 else 0.86 if places[i - 1][0] == place[0] else 1.15
         x[place] = at
-    for column, (_, colour) in parts.items():
+    for column, (_, look) in parts.items():
         for place in places:
             value = values.get((*place, column))
             if value is None:
                 continue
-            axes.bar(x[place], value, 0.74, bottom=total[place], color=COLOURS[colour],
-                     edgecolor="white", linewidth=0.6)
+            axes.bar(x[place], value, 0.74, bottom=total[place], linewidth=0.6, **look)
             total[place] += value
     tallest = max(total.values(), default=0)
     for place in places:  # a number in each part that is high enough
         bottom = 0.0
-        for column in parts:
+        for column, (_, look) in parts.items():
             value = values.get((*place, column)) or 0.0
             if value > 0.06 * tallest and len(places) <= 16:
                 axes.annotate(short(value, 2), (x[place], bottom + value / 2), ha="center",
-                              va="center", fontsize=7, color="white", fontweight="bold")
+                              va="center", fontsize=7, color="white", fontweight="bold",
+                              bbox={"fc": look["facecolor"], "ec": "none", "pad": 0.5})
             bottom += value
     scale_y(axes, plot)
     labels = [f"{name}\n{series}" if series and name else str(name or series)
@@ -287,7 +298,7 @@ def cdf(axes, traces, styles, plot):
         style = styles[trace.series]
         x, y, low, high = zip(*trace.points)
         axes.fill_betweenx(y, low, high, color=style.rgb, alpha=0.16, lw=0)
-        axes.plot(x, y, color=style.rgb, ls=DASHES[min(style.variant, 2)], lw=1.7)
+        axes.plot(x, y, color=style.rgb, ls=style.dashes, lw=1.7)
         for fraction in (0.5, 0.99):
             at = min(trace.points, key=lambda p, f=fraction: abs(p[1] - f))
             axes.plot(at[0], at[1], **{**line_style(style, 5), "ls": "none"})
@@ -311,7 +322,7 @@ def timeline(axes, traces, styles, plot):
         style = styles[trace.series]
         if trace.points:
             x, y, _, _ = zip(*trace.points)
-            axes.plot(x, y, color=style.rgb, ls=DASHES[min(style.variant, 2)], lw=1.2)
+            axes.plot(x, y, color=style.rgb, ls=style.dashes, lw=1.2)
     scale_y(axes, plot)
     if plot.get("y_scale", "linear") == "linear":
         axes.set_ylim(bottom=0)

@@ -21,7 +21,7 @@ from PIL.PngImagePlugin import PngInfo
 
 from experiments import curves, doubts, files, labels, plot_kinds, verdicts
 from experiments.groups import DECIDED, RATE
-from experiments.style import (COLOURS, FAMILIES, OTHERS, VERDICTS, component_colours,
+from experiments.style import (FAMILIES, OTHERS, VERDICTS, component_colours,
                                component_names, family_of, name_of, schemes_of, short_machine)
 
 UNIT = re.compile(r" \((us|ms)\)$")  # removed if the ticks show units
@@ -92,7 +92,7 @@ class Figure:
                                for mark in self.drawn))
         if self.kind == "stacked":
             colours = component_colours(list(self.parts.values()))
-            self.parts = {c: (name, colours[name]) for c, name in self.parts.items()}
+            self.parts = {c: (name, plot_kinds.part_style(colours[name])) for c, name in self.parts.items()}
 
     def _families(self):
         """Maps families to their series and `none`, if one panel cannot hold all series."""
@@ -125,21 +125,27 @@ class Figure:
     def image(self):
         cells = self.cells()
         single = len(cells) == 1
-        self.ends = []  # marks at the ends of lines, for the lines' names
-        self.named = []  # panels whose points have names beside them
         self.fits = int(140 / len(cells[0])) - 4  # letters in a panel's width
         self.lines_of_where = 1 + max((self._where(c[0], c[2]).count("\n")
                                        for row in cells for c in row if c), default=0)
         tall = {"points": 4.0}.get(self.kind, 3.1 if single else 2.5)
         heights = [2.15 if i else tall for i in range(len(cells))]
         header = Header(self)
-        said = self._said_at_the_foot()
+        doubtful, origin = (textwrap.wrap(text, 185) for text in self.said_of_rows())
+        said = [*doubtful, *origin[:2]]
         top, bottom = header.inches, 0.18 + 0.12 * max(2, len(said))
         figure = plt.figure(figsize=(WIDTH, top + sum(heights) + bottom), dpi=DOTS)
         head, body, foot = figure.subfigures(3, 1, height_ratios=[top, sum(heights), bottom])
         header.draw(head)
         foot.text(0.012, 0.07 / bottom, "\n".join(said), fontsize=6.8, color="#777777", va="bottom")
         shares = [0.8 if cell and cell[2] else 1 for cell in cells[0]] if single else None
+        self.fill(body, cells, heights, 0.28 + 0.15 * self.lines_of_where, shares)
+        return pixels(figure)
+
+    def fill(self, body, cells, heights, words, shares=None):
+        """Draws the panels, below `words` inches for the words above a panel."""
+        self.ends = []  # marks at the ends of lines, for the lines' names
+        self.named = []  # panels whose points have names beside them
         grid = body.subplots(len(cells), len(cells[0]), squeeze=False,
                              gridspec_kw={"height_ratios": heights, "width_ratios": shares})
         above = [[None] * len(cells[0]), *cells]
@@ -154,16 +160,16 @@ class Figure:
                             below[j][0] != cell[0] or below[j][2] != cell[2])
         self._share_scales(grid, cells)
         for _ in range(2):  # the ticks' width changes with the panel's height
-            self._place(body, grid, cells, sum(heights), 0.28 + 0.15 * self.lines_of_where)
+            self._place(body, grid, cells, sum(heights), words)
         for axes, ends in self.ends:
             plot_kinds.name_lines(axes, ends, self.styles)
         for axes, marks in self.named:
             labels.name_points(axes, marks, self.styles)
-        return pixels(figure)
 
     @staticmethod
     def _place(body, grid, cells, inches, words):
-        same = len(cells) > 1 and all(c and d and c[0] == d[0] for c, d in zip(cells[0], cells[1]))
+        same = len(cells) > 1 and all(c and d and (c[0], c[2]) == (d[0], d[2])
+                                      for c, d in zip(cells[0], cells[1]))
         body.subplots_adjust(left=0.08, right=0.985, top=1 - words / inches, bottom=0.5 / inches,
                              wspace=0.2, hspace=0.12 if same else 0.5 + words / 2)
         body.align_ylabels([row[0] for row in grid])
@@ -171,7 +177,7 @@ class Figure:
         dots = body.bbox.width
         left = min(row[0].get_tightbbox(renderer).x0 for row in grid) - body.bbox.x0
         bottom = min(axes.get_tightbbox(renderer).y0 for axes in grid[-1]) - body.bbox.y0
-        body.subplots_adjust(left=0.08 + 0.012 - left / dots,
+        body.subplots_adjust(left=0.08 + (0.1 * DOTS - left) / dots,
                              bottom=(0.5 * DOTS - bottom + 0.03 * DOTS) / (inches * DOTS))
 
     def _share_scales(self, grid, cells):
@@ -269,7 +275,8 @@ class Figure:
                 for given in self.published if given["panel"] == panel
                 for x, y in zip(given["x"], given["y"])]
 
-    def _said_at_the_foot(self):
+    def said_of_rows(self):
+        """Returns two texts: the doubts about the rows, and where the numbers come from."""
         rounds = self.measured.rounds
         spread = {"stacked": "", "timeline": "", "dependencies": "",
                   "cdf": "; shadows: from the smallest to the largest"}.get(
@@ -290,7 +297,7 @@ class Figure:
         if self.shaded:
             of_rows.append(f"shaded: within {DECIDED} times of the best log, where the model decides "
                            "no order")
-        return [*textwrap.wrap("; ".join(of_rows), 185), *textwrap.wrap("; ".join(said), 185)[:2]]
+        return ["; ".join(of_rows), "; ".join(said)]
 
 
 class Header:
@@ -317,8 +324,7 @@ class Header:
         if kind == "dependencies":
             return plot_kinds.dependency_handles()
         if kind == "stacked":
-            return [Patch(facecolor=COLOURS[colour], label=name)
-                    for name, colour in figure.parts.values()]
+            return [Patch(label=name, **look) for name, look in figure.parts.values()]
         named = {name: style for name, style in figure.styles.items() if name}
         published = [Line2D([], [], label="published", **plot_kinds.PUBLISHED)] if figure.published else []
         if kind == "points" or figure.families:
@@ -326,8 +332,7 @@ class Header:
         if kind == "bars" and len(named) == 1:
             return published
         if kind == "bars":
-            bars = [Patch(facecolor="white" if s.unsafe or s.variant else s.rgb, edgecolor=s.rgb,
-                          hatch="///" if s.unsafe else "", label=name_of(name, s))
+            bars = [Patch(label=name_of(name, s), **plot_kinds.bar_style(s))
                     for name, s in named.items()]
             return bars + published
         return [Line2D([], [], **plot_kinds.line_style(s), label=name_of(name, s))

@@ -7,6 +7,7 @@ scheme's look. Colour-blind readers can distinguish the first seven colours (Oka
 """
 
 import dataclasses
+import typing
 import zlib
 
 # The page uses only the names, because it has other colours on a dark background.
@@ -47,6 +48,12 @@ FAMILIES = {
     "a log per worker, NVM": ("nvlog", "nvmd", "border-collie-d", "scm"),
 }
 OTHERS = "other schemes"
+# Dashes and hatches of series that must also differ in grey (in_grey()). A figure in colours uses
+# only the first three dashes, and hatches only unsafe bars. Hatches of dots or rings would make a PGF of
+# many megabytes.
+DASHES = ["-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 1.5, 1.5, 1.5)), (0, (9, 2, 4, 2))]
+HATCHES = ["", "\\\\\\\\", "----", "xxxx", "||||", "++++", "\\\\", "--"]
+UNSAFE_HATCH = "///"
 POLICIES = {"sync": ("blue", "o"), "pipelined": ("green", "D"), "async": ("orange", "^")}
 COMPONENTS = {"work": "green", "lock wait": "orange", "log contention": "vermillion",
               "log work": "blue", "flush wait": "purple", "space wait": "sky", "idle": "grey"}
@@ -57,16 +64,43 @@ VERDICTS = {"agrees": "#00734f", "direction only": "#8a6100", "disagrees": "#b34
 @dataclasses.dataclass(frozen=True)
 class Style:
     """The look of a series. Series of one scheme differ in `variant`: 0 has full markers, others
-    have hollow markers."""
+    have hollow markers. `place` is the number of the series in a figure that may be printed in grey,
+    or None."""
 
     colour: str
     marker: str
     variant: int = 0
     unsafe: bool = False
+    place: typing.Optional[int] = None
 
     @property
     def rgb(self):
         return COLOURS[self.colour]
+
+    @property
+    def hollow(self):
+        return bool(self.variant or self.unsafe)
+
+    @property
+    def dashes(self):
+        return DASHES[min(self.variant, 2) if self.place is None else self.place % len(DASHES)]
+
+    @property
+    def hatch(self):
+        return UNSAFE_HATCH if self.unsafe else HATCHES[(self.place or 0) % len(HATCHES)]
+
+
+def in_grey(styles):
+    """Returns the Styles with places, so that no two series have the same marker, hollow or full,
+    and the same dashes, nor the same hatch."""
+    used, found = set(), {}
+    for number, (name, style) in enumerate(styles.items()):
+        places = range(number, number + len(DASHES))
+        place = next((place for place in places if
+                      (style.marker, style.hollow, place % len(DASHES)) not in used), number)
+        used.add((style.marker, style.hollow, place % len(DASHES)))
+        found[name] = dataclasses.replace(style, place=place)
+    return found
 
 
 def look_of(scheme):

@@ -46,6 +46,25 @@ def print_table(found):
         say(line)
 
 
+LATEX = {**{one: f"\\{one}" for one in "&%$#_{}"}, "\\": r"\textbackslash{}", "~": r"\textasciitilde{}",
+         "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
+         '"': "''", EMPTY: "--", "\u00b1": r"$\pm$", "\u00b5": r"\textmu{}"}
+
+
+def in_latex(text):
+    return "".join(LATEX.get(one, one) for one in text)
+
+
+def booktabs(columns, values, said):
+    """Returns a LaTeX table for the package booktabs. `said`: what its caption must say, a comment."""
+    left = [all(isinstance(line[i], str) for line in values) for i in range(len(columns))]
+    lines = [" & ".join(in_latex(shown(cell)) for cell in line) + r" \\" for line in values]
+    return "\n".join([f"% \\usepackage{{booktabs}}; the caption: {said}",
+                      rf"\begin{{tabular}}{{{''.join('l' if one else 'r' for one in left)}}}", r"\toprule",
+                      " & ".join(map(in_latex, columns)) + r" \\", r"\midrule", *lines, r"\bottomrule",
+                      r"\end{tabular}", ""])
+
+
 def print_lines(columns, values):
     lines = [columns] + [[shown(value) for value in line] for line in values]
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]

@@ -109,13 +109,13 @@ class Shown(InADirectory):
                               ({"unsteady": "why"}, "are unsteady")):
             figure = self.figure(**columns)
             self.assertTrue(all(mark.doubtful for mark in figure.drawn))
-            foot = " ".join(figure._said_at_the_foot())
+            foot = " ".join(figure.said_of_rows())
             self.assertIn(word, foot)
             self.assertIn("hollow and grey, and on no line: ", foot)
             self.assertGreater(self.grey_pixels(figure), 300 + self.grey_pixels(self.figure()))
         figure = self.figure()
         self.assertFalse(any(mark.doubtful for mark in figure.drawn))
-        self.assertNotIn("hollow and grey", " ".join(figure._said_at_the_foot()))
+        self.assertNotIn("hollow and grey", " ".join(figure.said_of_rows()))
 
     def test_the_line_breaks_at_a_doubtful_point_which_is_hollow(self):
         marks = [curves.Mark("", "silo", x, "tps", 10 * x, 0, 0, 3, {}, x == 2) for x in (1, 2, 4)]

@@ -84,7 +84,7 @@ class Marks(unittest.TestCase):
             figure = plots.Figure(one, synthetic.measured(one, machine=machine), {}, "full")
             with self.subTest(machine=machine, after=after):
                 self.assertEqual(figure.shaded, shaded)
-                self.assertEqual("shaded:" in "".join(figure._said_at_the_foot()), shaded)
+                self.assertEqual("shaded:" in "".join(figure.said_of_rows()), shaded)
                 figure.image()
                 axes = Figure().subplots()
                 figure._panel(axes, "ycsb", None, False, True, True, True)
@@ -121,7 +121,7 @@ nvmd-fsync = { log = "nvmd" }
         self.assertEqual({given["series"] for given in curves.published_points(one)},
                          {"centr-faa", "poplar"})
         self.assertIn("centr-faa is what the paper calls centr", " ".join(
-            plots.Figure(one, found, {}, "quick")._said_at_the_foot()))
+            plots.Figure(one, found, {}, "quick").said_of_rows()))
 
     def test_no_figure_calls_a_scheme_by_another_one_s_name(self):
         for one in definition.load_all().values():
