@@ -298,24 +298,16 @@ def plot_command(args):
         raise Refused("--columns goes with --format=pdf and --format=pgf")
     paths = [name for name in args.ids if name.endswith(".csv")]
     if paths:
-        return plot_files(args, paths, [name for name in args.ids if name not in paths])
+        from experiments import rows_plot
+        args.ids = [name for name in args.ids if name not in paths]
+        if len(args.ids) > 1 or args.all or is_simulated(args):
+            raise Refused("the CSV files of one figure go with at most one result, and with no "
+                          "--all, --machine or --simulated")
+        draw_measured(args, *rows_plot.beside(rows_plot.read(paths),
+                                              definition.find(args.ids[0]) if args.ids else None))
+        return 0
     for experiment in chosen(args):
         draw(args, experiment)
-    return 0
-
-
-def plot_files(args, paths, ids):
-    """Draws one figure of these files of rows: of the result `ids`, or of a sweep."""
-    from experiments import rows_plot
-    if len(ids) > 1 or args.all or is_simulated(args):
-        raise Refused("the CSV files of one figure go with at most one result, and with no --all, "
-                      "--machine or --simulated")
-    files_of_rows = rows_plot.read(paths)
-    experiment, found, extras = rows_plot.beside(
-        files_of_rows, definition.find(ids[0]) if ids else None)
-    for line in rows_plot.cautions(files_of_rows):
-        say(line)
-    draw_measured(args, experiment, found, rows_plot.path_of(paths), extras)
     return 0
 
 
@@ -331,6 +323,12 @@ def compare_command(args):
     """what moved between two results"""
     from experiments import compare  # scipy takes a second to load
     return compare.print_moved(args)
+
+
+def history_command(args):
+    """a line for each revision, and where the rates changed"""
+    from experiments import history
+    return history.command(args)
 
 
 def machines_command(args):
@@ -448,14 +446,18 @@ def add_pace(made):
                            "(config/papers/paces.toml)")
 
 
-def add_running(made):
+def add_binaries(made, wal_dir=WAL_DIR):
     made.add_argument("--logjam", help="the binary; else $LOGJAM, or build/logjam")
-    made.add_argument("--wal_dir", help="where the logs go, a directory of a real disk; "
-                                        "build/wal, if the runs are here")
+    made.add_argument("--wal_dir", default=wal_dir, help="where the logs go, a directory of a real "
+                                                         "disk; build/wal, if the runs are here")
     made.add_argument("--tries", type=whole, default=4,
                       help="how often a disturbed run is made, at most; 1: it counts")
     made.add_argument("--beside", metavar="BINARY",
                       help="another logjam, run in turn with the first")
+
+
+def add_running(made):
+    add_binaries(made, wal_dir=None)
     made.add_argument("--fresh", action="store_true", help="forget the rows that are there")
     submit.add_arguments(made)
 
@@ -483,6 +485,9 @@ def add_other_commands(command):
     made.add_argument("old", metavar="OLD", help="a directory of results, or the CSV of a sweep")
     made.add_argument("new", metavar="NEW")
     made.add_argument("--full", dest="size", action="store_const", const="full", default="quick")
+    made = command("history", history_command)
+    made.add_argument("--results", default=str(ROOT / "build" / "history"), help="where the file is")
+    add_binaries(made)
     made = command("machines", machines_command)
     made.add_argument("files", nargs="+", metavar="FILE", help="what `make machine` wrote")
     made.add_argument("--out", default=str(ROOT / "build" / "machines.html"), help="the page")

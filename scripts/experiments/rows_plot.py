@@ -10,6 +10,7 @@ from experiments.analysis import Measured
 from experiments.curves import as_list
 from experiments.errors import Refused
 from experiments.store import axes_of, machine_of, number_of
+from experiments.text_tables import say
 
 RATES = {"tps": "transactions/s", "inserts_s": "inserts/s", "calls_s": "calls/s"}
 MACHINE = "machine"  # the axis of the files
@@ -80,8 +81,9 @@ def _plot_of(axes, rows):
 
 
 def beside(files_of_rows, experiment=None):
-    """Returns the Experiment, its Measured and its extra rows, with an axis for the files if there
-    are several. `experiment`: whose rows they are; else they are a sweep's."""
+    """Returns the Experiment, its Measured, the path of the figure and the extra rows, with an axis
+    for the files if there are several. `experiment`: whose rows they are; else they are a sweep's.
+    Prints why the files may differ in more than the machine."""
     from experiments import sweep
     several = len(files_of_rows) > 1
     rows, extras, names = [], {}, names_of(files_of_rows)
@@ -111,4 +113,6 @@ def beside(files_of_rows, experiment=None):
         measured.origin["machine"] = "; ".join(names)
         measured.origin["revision"] = ", ".join(dict.fromkeys(
             one.rows[0]["revision"] for _, one in files_of_rows))
-    return made, measured, extras
+    for line in cautions(files_of_rows):
+        say(line)
+    return made, measured, path_of([path for path, _ in files_of_rows]), extras

@@ -70,6 +70,13 @@ def digest(path):
         return hashlib.sha256(file.read()).hexdigest()[:12]
 
 
+def revision_of(logjam):
+    """Returns the revision that `logjam --version` ends with, or ""."""
+    said = subprocess.run([logjam, "--version"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          text=True, check=False).stdout
+    return said.split()[-1] if said.split() else ""
+
+
 def listed_schemes(logjam):
     """Returns the list of `logjam list schemes --json`."""
     listed = subprocess.run([logjam, "list", "schemes", "--json"], stdout=subprocess.PIPE,

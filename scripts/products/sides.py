@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import time
 
-from experiments import definition
+from experiments import definition, runner
 from products import outputs
 from products.processes import (UNPRIVILEGED, Failed, Missing, as_user, environment, last_words,
                                 output_of, program)
@@ -249,7 +249,7 @@ class Scheme(Side):
             f"--{name}={self.flags[name]}" for name in ("log", "workload", "cc"))
 
     def version(self):
-        return output_of([self.logjam, "--version"]).split()[-1]
+        return runner.revision_of(self.logjam)
 
     def run(self, clients, seconds, durable=True, tracer=()):
         row = self.folder / "row.json"

@@ -146,7 +146,7 @@ class SeveralMachines(InADirectory):
     def test_each_machine_has_series_of_its_own_in_one_figure(self):
         one, paths = self.files({}, {"machine": OTHER})
         for experiment in (one, None):  # as those of a result, and as those of a sweep
-            made, found, extras = rows_plot.beside(rows_plot.read(paths), experiment)
+            made, found, _, extras = rows_plot.beside(rows_plot.read(paths), experiment)
             self.assertEqual((made.plot["x"], made.plot["y"]), ("threads", "tps"))
             figure = paper_figures.PaperFigure(made, found, extras, "a-and-b", 2)
             self.assertEqual({", ".join(series.split(", ")[-2:]) for series in figure.styles},
