@@ -65,6 +65,7 @@ struct Specification {
   uint64_t growth_bytes_s = 0;
   std::vector<TypeSpecification> types = {};
   std::optional<Headline> headline = std::nullopt;
+  bool own_arrivals = false;  // the clients have Client::arrivals_ns()
   // Returns a warning about a result of `tps` transactions per second, or "". Null: no warning.
   std::function<std::string(double tps)> caution = nullptr;
 };
@@ -86,6 +87,10 @@ class Client {
   virtual void acknowledged(uint64_t number) { (void)number; }
   // Returns whether the client can execute nothing more. The run then ends early, without an error.
   virtual bool exhausted() const { return false; }
+  // Returns when the client's transactions arrive, in nanoseconds from the start of the workers,
+  // ascending, for an open loop of the workload's own. If not empty, it has an element for each
+  // transaction. The result is valid while the client lives.
+  virtual std::span<const uint64_t> arrivals_ns() const { return {}; }
 
   // Functions for logs of commands (WorkloadInfo::has_commands).
 
@@ -193,6 +198,8 @@ struct WorkloadInfo {
   bool keeps_history = false;
   // Whether the clients define command() and take(), so that a run may log commands.
   bool has_commands = false;
+  // Whether the clients have an end. Then a run has no warm-up, unless a flag asks for one.
+  bool ends = false;
   // The registration's source file. The workload owns all flags that its folder defines.
   std::string_view file = {};
 };

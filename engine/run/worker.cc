@@ -24,7 +24,6 @@ Worker::Worker(uint32_t id, const RunOptions& options, Workload& workload, Datab
       breakdown_(options.breakdown, id, &control.window),
       context_{.id = id, .options = options},
       pipeline_(scheme, id, options.pipeline_depth),
-      arrivals_(options),
       random_(options.seed * platform::kGoldenRatio + id + 1) {
   for (WorkerStats& stats : stats_) {
     stats.by_type = std::vector<EndedTransactions<platform::Counter>>(workload.spec().types.size());
@@ -41,13 +40,14 @@ Worker::Worker(uint32_t id, const RunOptions& options, Workload& workload, Datab
     acknowledge_durable();
   };
   client_ = workload.make_client(database, id, options.threads, options.seed);
+  arrivals_.emplace(options, client_->arrivals_ns());
   context_.observer = client_->commit_observer();
   txn_ = protocol.make(context_);
 }
 
 void Worker::run() {
   enter_phase(control_.phase.load(platform::memory_order_acquire));
-  if (arrivals_.open()) arrivals_.begin(ticks(), random_.next());
+  if (arrivals_->open()) arrivals_->begin(ticks(), random_.next());
   bool exhausted = false;
   while (true) {
     const Phase phase = control_.phase.load(platform::memory_order_acquire);
@@ -59,7 +59,7 @@ void Worker::run() {
     reclaimer_.work();
     answer_question();
     breakdown_.start_transaction();
-    const uint64_t start = arrivals_.open() ? wait_for_arrival() : ticks();
+    const uint64_t start = arrivals_->open() ? wait_for_arrival() : ticks();
     if (start == 0) continue;  // the phase changed during the wait
     ++begun_;
     one_transaction(start);
@@ -71,7 +71,7 @@ void Worker::run() {
   }
   control_.epochs.leave(context_.id);
   breakdown_.stop();
-  if (arrivals_.open() && !exhausted) count_waiting_arrivals();
+  if (arrivals_->open() && !exhausted) count_waiting_arrivals();
   while (!pipeline_.empty()) {
     pipeline_.wait();
     acknowledge_durable();
@@ -95,15 +95,15 @@ uint64_t Worker::wait_for_arrival() {
   const ActivityScope scope(breakdown_, Activity::kIdle);
   while (true) {
     const uint64_t now = ticks();
-    if (now >= arrivals_.next()) {
-      if (arrivals_.next() >= control_.window.begun()) counts().arrivals.add(1);
-      return arrivals_.take(random_.next());
+    if (now >= arrivals_->next()) {
+      if (arrivals_->next() >= control_.window.begun()) counts().arrivals.add(1);
+      return arrivals_->take(random_.next());
     }
     if (!control_.in(phase_)) return 0;
     context_.acknowledge_durable();
     control_.epochs.note_quiescent(context_.id);
     answer_question();
-    const double left_ns = platform::ticks_to_ns(arrivals_.next() - now) - kSleepLatenessNs;
+    const double left_ns = platform::ticks_to_ns(arrivals_->next() - now) - kSleepLatenessNs;
     if (left_ns <= 0) {
       platform::pause();
     } else if (pipeline_.empty()) {
@@ -117,7 +117,7 @@ uint64_t Worker::wait_for_arrival() {
 // Counts the arrivals before the end of the measured phase whose transactions have not begun.
 void Worker::count_waiting_arrivals() {
   const uint64_t begin = control_.window.begun(), end = control_.window.ended();
-  const uint64_t waiting = arrivals_.visit_until(end, [&](uint64_t arrival, uint64_t count) {
+  const uint64_t waiting = arrivals_->visit_until(end, [&](uint64_t arrival, uint64_t count) {
     if (arrival < begin) return;
     counts().arrivals.add(count);
     counts().commit.record(end - arrival, count);
@@ -134,7 +134,7 @@ void Worker::one_transaction(uint64_t start) {
 void Worker::try_until_it_ends(uint64_t start) {
   PendingCommit txn;
   txn.start = start;
-  txn.begun = arrivals_.open() ? ticks() : start;
+  txn.begun = arrivals_->open() ? ticks() : start;
   txn.type = client_->next();
   for (uint32_t attempt = 0;; ++attempt) {
     control_.epochs.note_quiescent(context_.id);
@@ -293,12 +293,12 @@ void Worker::acknowledge(const PendingCommit& txn, uint64_t now) {
 
 // Returns whether the latency counts. In an open loop, only arrivals in the measured time count.
 bool Worker::counts_for_latency(const PendingCommit& txn) const {
-  return !arrivals_.open() || txn.start >= control_.window.begun();
+  return !arrivals_->open() || txn.start >= control_.window.begun();
 }
 
 // Counts a transaction that had begun, but not ended, when the measured phase ended.
 void Worker::count_late(const PendingCommit& txn) {
-  if (!arrivals_.open()) return;
+  if (!arrivals_->open()) return;
   counts().backlog.add(1);
   if (counts_for_latency(txn)) counts().commit.record(ticks() - txn.start);
 }

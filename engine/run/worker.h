@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "engine/checkpoint/commit_point_request.h"
@@ -114,7 +115,7 @@ class alignas(platform::kCacheLine) Worker {
   std::unique_ptr<ProtocolTransaction> txn_;
   std::vector<std::unique_ptr<ProtocolTransaction>> spare_;
   CommitPipeline<WaitSide, PendingCommit> pipeline_;
-  Arrivals arrivals_;
+  std::optional<Arrivals> arrivals_;  // empty only during construction
   Phase phase_ = Phase::kWarmup;
   bool measured_ = false;  // the measured phase has begun
   uint64_t begun_ = 0;

@@ -49,6 +49,26 @@ TEST(Arrivals, AWorkerHasItsShareOfTheRateAtExponentialDistances) {
   EXPECT_NEAR(squares / kArrivals, 2 * 100 * 100, 600);  // the mean square of exponential distances
 }
 
+TEST(Arrivals, AClientsOwnTimesCountFromTheBegin) {
+  const std::vector<uint64_t> times_ns = {0, 5000, 5000, 90'000};
+  Arrivals arrivals(RunOptions{}, times_ns);
+  EXPECT_TRUE(arrivals.open());
+  arrivals.begin(1000, 1);
+  const auto at = [](double ns) { return 1000 + platform::ns_to_ticks(ns); };
+  EXPECT_EQ(arrivals.take(1), at(0));
+  EXPECT_EQ(arrivals.next(), at(5000));
+  std::vector<uint64_t> visited;
+  const auto visit = [&](uint64_t arrival, uint64_t count) {
+    EXPECT_EQ(count, 1u);
+    visited.push_back(arrival);
+  };
+  EXPECT_EQ(arrivals.visit_until(at(89'000), visit), 2u);
+  EXPECT_EQ(visited, (std::vector{at(5000), at(5000)}));
+  EXPECT_EQ(arrivals.visit_until(at(1e9), visit), 3u);
+  for (const double ns : {5000., 5000., 90'000.}) EXPECT_EQ(arrivals.take(1), at(ns));
+  EXPECT_EQ(arrivals.visit_until(~uint64_t{0} - 1, visit), 0u) << "after the last one none comes";
+}
+
 TEST(Arrivals, VisitsThoseUpToTheEndAtEqualDistances) {
   Arrivals arrivals(open_loop());
   arrivals.begin(0, ~uint64_t{0});  // makes the distance between arrivals as short as possible
