@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
-#include "engine/workload.h"
 #include "platform/assert.h"
 #include "platform/fatal.h"
 #include "platform/test_value.h"
 #include "proof/history/file.h"
 #include "proof/history/history_files.h"
+#include "workloads/forwarding.h"
 
 DECLARE_string(history);
 DECLARE_uint64(history_mb);
@@ -38,7 +38,7 @@ size_t payload_bytes(size_t writes) {
 }
 
 // Forwards a client's calls to a transaction, and notes which rows these calls change.
-class RecordingTransaction final : public Transaction {
+class RecordingTransaction final : public ForwardingTransaction {
  public:
   // Forgets the previous attempt. From now on forwards calls to `transaction`.
   void begin(Transaction& transaction) {
@@ -56,16 +56,6 @@ class RecordingTransaction final : public Transaction {
     }
   }
 
-  using Transaction::insert;
-  using Transaction::read;
-  using Transaction::read_head;
-  using Transaction::update;
-  Status read(Table& table, Key key, const std::byte** row) override {
-    return transaction_->read(table, key, row);
-  }
-  Status read_head(Table& table, Key key, uint32_t bytes, const std::byte** row) override {
-    return transaction_->read_head(table, key, bytes, row);
-  }
   Status update(Table& table, Key key, std::byte** row) override {
     const Status status = transaction_->update(table, key, row);
     if (status == Status::kOk) note_copy(table, key, *row, hash_of(*row, table.row_bytes()));
@@ -88,20 +78,6 @@ class RecordingTransaction final : public Transaction {
     if (status == Status::kOk) changes_.push_back({&table, key, nullptr, kUnknownRow, kAbsentRow});
     return status;
   }
-  Status scan(Table& table, Key low, Key high, bool descending, const RowVisitor& visit) override {
-    return transaction_->scan(table, low, high, descending, visit);
-  }
-  Status scan_secondary(Table& table, size_t which, Key low, Key high, bool descending,
-                        const RowVisitor& visit) override {
-    return transaction_->scan_secondary(table, which, low, high, descending, visit);
-  }
-  Status read_secondary(Table& table, size_t which, Key key, const RowVisitor& visit) override {
-    return transaction_->read_secondary(table, which, key, visit);
-  }
-  Status read_secondary_head(Table& table, size_t which, Key key, uint32_t bytes,
-                             const RowVisitor& visit) override {
-    return transaction_->read_secondary_head(table, which, key, bytes, visit);
-  }
 
  private:
   struct Change {
@@ -116,7 +92,6 @@ class RecordingTransaction final : public Transaction {
     if (found == changes_.end()) changes_.push_back({&table, key, row, before, 0});
   }
 
-  Transaction* transaction_ = nullptr;
   std::vector<Change> changes_;
 };
 
@@ -124,12 +99,12 @@ class RecordingTransaction final : public Transaction {
 // an entry's payload when its transaction is about to commit, and calls intend() at the
 // serialization point, after which the commit cannot fail. A transaction that writes nothing has no
 // entry, but the counters, one for each type, count all acknowledged transactions.
-class RecordingClient final : public Client, private CommitObserver {
+class RecordingClient final : public ForwardingClient, private CommitObserver {
  public:
   // `history` and `order` outlive the client. The client's first id is make_id(worker, count + 1).
   RecordingClient(std::unique_ptr<Client> client, HistoryWriter& history, RowOrder& order,
                   uint32_t worker, uint64_t count)
-      : client_(std::move(client)),
+      : ForwardingClient(std::move(client)),
         history_(history),
         area_(history.area(worker)),
         order_(order),
@@ -150,10 +125,6 @@ class RecordingClient final : public Client, private CommitObserver {
     committing_ = false;
     transaction_.begin(txn);
     return client_->execute(transaction_);
-  }
-  std::span<const std::byte> command() override { return client_->command(); }
-  bool take(uint32_t type, std::span<const std::byte> input) override {
-    return client_->take(type, input);
   }
   uint64_t committing() override {
     history_.record_start();
@@ -207,7 +178,6 @@ class RecordingClient final : public Client, private CommitObserver {
     pending_.back().intended = true;
   }
 
-  const std::unique_ptr<Client> client_;
   HistoryWriter& history_;
   HistoryArea& area_;
   RowOrder& order_;
@@ -221,25 +191,19 @@ class RecordingClient final : public Client, private CommitObserver {
   uint32_t type_ = 0;
 };
 
-class WithHistory final : public Workload {
+class WithHistory final : public ForwardingWorkload {
  public:
   WithHistory(std::string name, std::unique_ptr<Workload> workload)
-      : name_(std::move(name)), workload_(std::move(workload)) {}
+      : ForwardingWorkload(std::move(workload)), name_(std::move(name)) {}
   ~WithHistory() override {
     if (history_.writer != nullptr) history_.writer->record_end();
   }
 
-  void create_tables(Database& database) override { workload_->create_tables(database); }
-  void load(Database& database, uint32_t part, uint32_t parts, Arena& arena) override {
-    workload_->load(database, part, parts, arena);
-  }
-  void resume(Database& database) override { workload_->resume(database); }
   Specification spec() const override {
     Specification spec = workload_->spec();
     spec.description += ", history in " + FLAGS_history;
     return spec;
   }
-  std::vector<Share> shares() const override { return workload_->shares(); }
 
   std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t workers,
                                       uint64_t seed) override {
@@ -247,11 +211,6 @@ class WithHistory final : public Workload {
         workload_->make_client(database, worker, workers, seed), *history_.writer, *order_, worker,
         worker < history_.counts.size() ? history_.counts[worker] : 0);
   }
-  // Makes a client of the workload that records nothing, because replays are not part of the run.
-  std::unique_ptr<Client> make_replayer(Database& database) override {
-    return workload_->make_replayer(database);
-  }
-
   void start_history(uint32_t workers, const HistoryOrigin& origin) override {
     const auto counters = static_cast<uint32_t>(workload_->spec().types.size());
     parameters_ = {name_, counters, {}, origin.unsafe, origin.ordinal, origin.after, origin.log};
@@ -268,7 +227,6 @@ class WithHistory final : public Workload {
     workload_->keep_history();
   }
 
-  void note_any_order() override { workload_->note_any_order(); }
   std::vector<Check> verify(Database& database) override {
     std::vector<Check> checks = workload_->verify(database);
     if (history_.writer != nullptr) {  // the run has ended
@@ -289,7 +247,6 @@ class WithHistory final : public Workload {
   }
 
   const std::string name_;
-  const std::unique_ptr<Workload> workload_;
   std::unique_ptr<RowOrder> order_;  // null in a recovery, which does not need its 2 MiB
   HistoryFileParameters parameters_;
   StartedHistory history_;
