@@ -299,6 +299,9 @@ DEFINE_FLAG(
     "file for a CSV row of each interval of 100 ms, or FILE:20 of each 20 ms; it has the "
     "acknowledged transactions, their latency, aborts, bytes of log, and the log's lag, and is "
     "written when the interval ends; warm-up, at negative times, and drain have rows, too");
+DEFINE_FLAG(record, string, "", kRun,
+            "write the rows and all committed transactions to this file, a trace for "
+            "--workload=trace; the recorded run is slower than it would be otherwise");
 DEFINE_FLAG(export, string, "", kRecover, "write every recovered table to this directory, as CSV");
 DEFINE_FLAG(export_history, string, "", kRecover,
             "write --history and the recovered rows to this file; a list-append history for Elle "

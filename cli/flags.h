@@ -46,6 +46,7 @@ DECLARE_string(placement);
 DECLARE_string(range);
 DECLARE_double(rate);
 DECLARE_double(read_mb_s);
+DECLARE_string(record);
 DECLARE_string(record_bytes);
 DECLARE_string(replay);
 DECLARE_uint64(rounds);

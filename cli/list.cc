@@ -89,7 +89,8 @@ Row workload_row(const WorkloadInfo& workload) {
           {"what", workload.what},
           {"variants", texts(variants)},
           {"load_flags", texts(workload.load_flags)},
-          {"keeps_history", workload.keeps_history}};
+          {"keeps_history", workload.keeps_history},
+          {"has_commands", workload.has_commands}};
 }
 
 Row device_row(const DeviceKind& device) {

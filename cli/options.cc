@@ -31,10 +31,11 @@ std::string instead_of(std::string_view given, const Infos& infos) {
   return platform::instead_of(given, names);
 }
 
-RunOptions run_options() {
-  const WarmUp warmup = FLAGS_transactions == 0 ? warm_up() : WarmUp();
-  if (FLAGS_transactions != 0 && warm_up().seconds != 0 &&
-      !gflags::GetCommandLineFlagInfoOrDie("warmup").is_default) {
+RunOptions run_options(const WorkloadInfo& workload) {
+  const bool given = !gflags::GetCommandLineFlagInfoOrDie("warmup").is_default;
+  const bool warms_up = FLAGS_transactions == 0 && (given || !workload.ends);
+  const WarmUp warmup = warms_up ? warm_up() : WarmUp();
+  if (FLAGS_transactions != 0 && warm_up().seconds != 0 && given) {
     refuse("--transactions counts from the first transaction on, so --warmup cannot go with it");
   }
   if (warmup.most_seconds != 0 && !FLAGS_timeline.empty()) {
@@ -241,6 +242,7 @@ Settings run_settings() {
   settings.flushes_for_reasons = !FLAGS_flush.empty();
   settings.verify = FLAGS_verify;
   settings.history = FLAGS_history;
+  settings.record = FLAGS_record;
   set_timeline(&settings);
   settings.checkpoint = FLAGS_checkpoint;
   settings.files = output_files();
@@ -248,7 +250,7 @@ Settings run_settings() {
   settings.scheme = &scheme_named(FLAGS_log);
   settings.protocol = &protocol_named(FLAGS_cc);
   refuse_if(settings.workload->check_flags());
-  settings.run = run_options();
+  settings.run = run_options(*settings.workload);
   settings.log = log_options(*settings.scheme);
   settings.worker_class = worker_class(settings.log);
   if (device_traits(FLAGS_device).discards) {

@@ -80,6 +80,7 @@ struct Settings {
   bool flushes_for_reasons = false;  // --flush was given
   bool verify = true;
   std::string history;       // the file of --history; empty: none
+  std::string record;        // the file of --record; empty: none
   std::string timeline;      // the file of --timeline; empty: none
   uint64_t timeline_ms = 0;  // the duration of an interval of the timeline
   std::string checkpoint;    // --checkpoint; empty: none

@@ -26,6 +26,7 @@
 #include "platform/text.h"
 #include "proof/history/file.h"
 #include "proof/history/history_files.h"
+#include "workloads/trace/record.h"
 
 namespace logjam {
 namespace {
@@ -84,9 +85,11 @@ void refuse_other_kind(const std::string& output, const ClaimedFile& file, std::
   refuse(output + " is not " + std::string(kind) + ", and is not replaced; name another file");
 }
 
-// Refuses an existing file that is not empty, unless it begins with one of `beginnings`.
-void claim_life(const std::string& path, const std::vector<std::string_view>& beginnings) {
-  const std::string output = "--history=" + path;
+// Claims a file that a run makes under another name and then renames: refuses an existing file that
+// is not empty, unless it begins with one of `beginnings`.
+void claim_renamed(const std::string& flag, const std::string& path, std::string_view kind,
+                   const std::vector<std::string_view>& beginnings) {
+  const std::string output = flag + "=" + path;
   refuse_log_file(output, path);
   // Without O_NONBLOCK, open() of a FIFO would wait for a writer.
   const int file = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -98,7 +101,7 @@ void claim_life(const std::string& path, const std::vector<std::string_view>& be
   refuse_log_file(output, path_of(file));
   if (!S_ISREG(status.st_mode)) refuse(output + " is no regular file; name another file");
   refuse_file(output, status);
-  refuse_other_kind(output, claimed, "a history", beginnings);
+  refuse_other_kind(output, claimed, kind, beginnings);
 }
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
@@ -238,10 +241,21 @@ void claim_history(const std::string& path) {
   static constexpr std::string_view kZeros("\0\0\0\0\0\0\0\0", 8);
   for (uint32_t life = 1;; ++life) {
     const std::string file = file_of_life(path, life);
-    claim_life(file, {kHistoryBeginning});
-    claim_life(unfinished_history(file), {kHistoryBeginning, kZeros});
+    claim_renamed("--history", file, "a history", {kHistoryBeginning});
+    claim_renamed("--history", unfinished_history(file), "a history", {kHistoryBeginning, kZeros});
     if (access(file.c_str(), F_OK) != 0) return;
   }
+}
+
+void claim_record(const std::string& path) {
+  std::error_code none;
+  const auto status = std::filesystem::symlink_status(path, none);
+  if (path == "-" || (exists(status) && !is_regular_file(status))) {
+    refuse("--record=" + path + " is no regular file; name another file");
+  }
+  constexpr std::string_view kKind = "a recorded trace";
+  claim_replaced("--record", path, kKind, {trace::kRecordedColumns});
+  claim_renamed("--record", trace::unfinished_trace(path), kKind, {trace::kRecordedColumns});
 }
 
 std::string why_no_rows(const ClaimedFile& file, const std::string& header) {

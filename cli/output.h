@@ -53,6 +53,10 @@ void remove_claims();
 // Claims the files of --history without creating any: for each life the finished file, and the file
 // with another name in which a life's history begins.
 void claim_history(const std::string& path);
+// Claims the file of --record, which it creates, and the file with another name in which the
+// recording begins. Call it before claim_history(), which creates no file: so the two flags cannot
+// name one file.
+void claim_record(const std::string& path);
 
 // The files of --csv, --json and --cdf. If a name is empty, the file is not wanted.
 //

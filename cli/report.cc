@@ -170,7 +170,7 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
   const auto value_if = [](bool wanted, const auto& value) {
     return wanted ? Value(value) : Value();
   };
-  const bool open_loop = options.rate > 0;
+  const bool open_loop = options.rate > 0 || spec.own_arrivals;
   Row row = {
       {"workload", settings.workload->name},
       {"scale", spec.description},

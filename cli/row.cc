@@ -149,9 +149,9 @@ constexpr RowColumn kColumns[] = {
     {"warmup_s", "run", "seconds of the warm-up, whose end `--warmup=S:MOST` leaves to the rate"},
     {"seconds", "run micro device", "the measured time"},
     {"tps", "run", "acknowledged transactions a second of the measured time, nothing else"},
-    {"offered_s", "run", "with `--rate`: arrivals a second"},
+    {"offered_s", "run", "in an open loop: arrivals a second"},
     {"achieved_s", "run", "transactions a second that were acknowledged or rolled back"},
-    {"backlog", "run", "with `--rate`: arrivals that no worker had begun at the end"},
+    {"backlog", "run", "in an open loop: arrivals that no worker had begun at the end"},
     {"headline", "run", "the name of the rate by which the workload is known"},
     {"headline_rate", "run",
      "that rate: TPC-C's NewOrders a minute, or TATP's MQTh, which does not count failed writes "

@@ -22,6 +22,7 @@
 #include "platform/test_value.h"
 #include "platform/text.h"
 #include "proof/history/with_history.h"
+#include "workloads/trace/record.h"
 
 namespace logjam {
 namespace {
@@ -57,6 +58,7 @@ void claim_outputs(const Settings& settings, const Row& row) {
   settings.files.claim(row);
   settings.files.claim_cdf();
   if (!settings.timeline.empty()) TimelineFile::claim(settings.timeline);
+  if (!settings.record.empty()) claim_record(settings.record);  // before the claim of --history
   if (!settings.history.empty()) claim_history(settings.history);
 }
 
@@ -90,6 +92,7 @@ class Steps {
   std::string excused_;                   // why acknowledged transactions may be lost
   std::vector<std::string> directories_;  // --wal_dir: the directories of the log
   CheckpointOptions checkpoints_;
+  std::optional<trace::Recording> recording_;  // empty: none
   std::unique_ptr<Workload> workload_;
   std::optional<platform::WorkerClass> workers_;
   std::unique_ptr<Database> database_;
@@ -109,6 +112,10 @@ void Steps::settle() {
     platform::refuse("--device=" + settings_.log.device + " cannot continue a log");
   }
   workload_ = make_with_history(*settings_.workload);
+  if (workload_->spec().own_arrivals && settings_.run.rate != 0) {
+    platform::refuse("the transactions of --workload=" + std::string(settings_.workload->name) +
+                     " have times of their own, so --rate cannot go with them");
+  }
   settings_.log.header.scale = workload_->spec().description;
   std::string given = changed_flags();
   if (given.size() > kMostGivenBytes) given.replace(kMostGivenBytes, std::string::npos, " ...");
@@ -158,6 +165,7 @@ void Steps::open() {
                                                      .unsafe = excused_});
   };
   settings_.log.replaced = [this] { workload_->keep_history(); };
+  if (!settings_.record.empty()) recording_.emplace(settings_.record);
   log_.emplace(settings_.log);
   settings_.log.header = log_->header();
   settings_.sync = sync_column(settings_.log, *log_);
@@ -168,6 +176,10 @@ void Steps::open() {
   }
   LOG(INFO) << (continued_ ? "recovered " : "loaded ") << workload_->spec().description << " in "
             << number(static_cast<double>(platform::now_ns() - start) * 1e-9).text() << " s";
+  if (recording_) {
+    recording_->write_rows(*database_);
+    workload_ = trace::recorded(std::move(workload_), *recording_);
+  }
 }
 
 void Steps::prepare_checkpoints() {
@@ -200,6 +212,9 @@ RunResult Steps::measure() {
   workers_->end();
   log_->drain();
   log_->stop();
+  if (recording_) {
+    if (const std::string why = recording_->keep(); !why.empty()) platform::fatal(why);
+  }
   log_->fail_if_moved();
   return result;
 }

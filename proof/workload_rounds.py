@@ -10,10 +10,12 @@ serializable (proof/crash_rounds.py).
 """
 
 import collections
+import json
 import os
 import random
 import shutil
 import signal
+import subprocess
 import tempfile
 
 import rounds
@@ -40,8 +42,16 @@ def small_scales():
         for line in lines:
             if not line.startswith("#"):
                 workload, *flags = line.split()
-                scales[workload].append(flags)
+                scales[workload].append([flag.replace("=proof/", f"={rounds.ROOT}/proof/")
+                                         for flag in flags])
     return scales
+
+
+def with_commands(logjam):
+    """Returns the names of the workloads that a log of commands can hold."""
+    listed = subprocess.run([logjam, "list", "workloads", "--json"], capture_output=True, text=True,
+                            check=True).stdout
+    return {each["name"] for each in json.loads(listed)["workloads"] if each["has_commands"]}
 
 
 def play(logjam, directory, workload, scales, scheme, device, protocol, seed, dies_itself=False):
@@ -93,6 +103,7 @@ def main():
     given = arguments()
     combinations = rounds.combinations(given.logjam)
     schemes = len({scheme for scheme, _, _ in combinations})
+    commands = with_commands(given.logjam)
     scales = small_scales()
     workloads = given.workloads.split(",") if given.workloads else sorted(scales)
     missing = [workload for workload in workloads if workload not in scales]
@@ -106,6 +117,8 @@ def main():
         for number in range(given.first, given.first + given.rounds):
             # Each workload pairs schemes and protocols differently.
             combination = combinations[(number + index * schemes) % len(combinations)]
+            if combination[0] == "command" and workload not in commands:
+                continue
             row, said = play(given.logjam, os.path.join(directory, "log"), workload,
                              scales[workload], *combination,
                              given.seed + index * given.rounds + number)

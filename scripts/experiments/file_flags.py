@@ -12,7 +12,8 @@ from experiments.definition import CONFIG, text
 from experiments.errors import Refused
 
 # Flags whose files logjam writes; log_dir and log_link belong to glog.
-WRITTEN = ("wal_dir", "csv", "json", "history", "export", "export_history", "log_dir", "log_link")
+WRITTEN = ("wal_dir", "csv", "json", "history", "record", "export", "export_history", "log_dir",
+           "log_link")
 READ = ("flagfile", "fromenv", "tryfromenv")  # a list of files with flags; lists of names of flags
 ALL = (*WRITTEN, *READ)
 OWN = re.compile(r"\{(dir|memory)\}(/[^/,]+)*/?")
@@ -54,6 +55,8 @@ def refuse_in_batch(point):
                                               for path in (place or "").split(",")):
                 raise Refused(f"--flagfile={place}: a job takes those of config/ alone, "
                               "{config}/NAME.flags")
+            if name == "trace" and not _is_own(place or ""):
+                raise Refused(f"--trace={place}: a job reads no file of this machine but its own")
             refuse(name, place)
 
 

@@ -60,13 +60,14 @@ print([name for name in schemes if not schemes[name]["logs"]])
 print([name for name in schemes if schemes[name]["device"] != "any"])
 print(schemes["nvmd"]["stream_count"], schemes["pwal"]["recovery_flags"])
 print([w["name"] for w in listed["workloads"] if w["keeps_history"]])
+print([w["name"] for w in listed["workloads"] if not w["has_commands"]])
 ')");
   EXPECT_EQ(ended.output,
             "schemes protocols workloads variants devices\n"
             "['command'] ['scm'] ['ermia', 'pwal', 'rfa', 'scm']\n['command', "
             "'nvmd']\n['silo']\n['none']\n['scm']\n"
             "{'base': 1, 'per_directory': 0, 'per_group': 1, 'group': 1, 'per_socket': 0} ['ack']\n"
-            "['ledger']\n");
+            "['ledger']\n['trace']\n");
 }
 
 TEST(ListJson, APlacementGivesEachWorkerOfALargeMachineAContext) {

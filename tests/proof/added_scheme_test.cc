@@ -1,6 +1,7 @@
-// One new file adds a log scheme. The test adds the scheme `mine` to a copy of the source tree with
-// the code and the steps of CONTRIBUTING.md, and changes no other file. The program built from the
-// copy lists the scheme, checks the scheme's flag, runs the scheme, and recovers after kill -9.
+// One new file adds a log scheme, and one new file adds a workload. The test adds the scheme `mine`
+// to a copy of the source tree with the code and the steps of CONTRIBUTING.md, and the workload
+// `transfer` with the code of docs/WORKLOADS.md. It changes no other file. The program built from
+// the copy lists the scheme, checks its flag, runs both, and recovers after kill -9.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -12,6 +13,7 @@
 
 #include "proof/rounds/child.h"
 #include "proof/rounds/crash_round.h"
+#include "tests/code_blocks.h"
 #include "tests/shell.h"
 #include "tests/temporary_directory.h"
 
@@ -19,37 +21,6 @@ namespace logjam {
 namespace {
 
 namespace fs = std::filesystem;
-
-fs::path root() {
-  const char* given = std::getenv("LOGJAM_ROOT");
-  return fs::absolute(given == nullptr ? "." : given);
-}
-
-// Returns the blocks of code below a heading of a page, without indentation. A block is indented by
-// at least four columns more than its list item.
-std::vector<std::string> code_blocks(const std::string& page, const std::string& heading) {
-  std::ifstream file(root() / page);
-  std::string line;
-  while (std::getline(file, line) && line != heading) {
-  }
-  std::vector<std::string> blocks;
-  size_t indentation = 0;  // the indentation of the present block; 0 outside a block
-  std::string blank;       // blank lines, which belong to the block if the block continues
-  while (std::getline(file, line) && !line.starts_with("## ")) {
-    const size_t spaces = std::min(line.find_first_not_of(' '), line.size());
-    if (line.empty()) {
-      blank += "\n";
-    } else if (indentation != 0 && spaces >= indentation) {
-      blocks.back() += blank + line.substr(indentation) + "\n";
-      blank.clear();
-    } else {
-      indentation = spaces < 4 ? 0 : spaces;
-      if (indentation != 0) blocks.push_back(line.substr(indentation) + "\n");
-      blank.clear();
-    }
-  }
-  return blocks;
-}
 
 void replace_only(const char* pattern, const std::string& code, std::string* text) {
   const std::regex regex(pattern);
@@ -89,6 +60,11 @@ class CrashOfAnAddedScheme : public testing::Test {
     replace_only("\n    lock_.lock\\(\\);\n", "\n" + walk[2], &source);
     replace_only("\n\\}\\)\\);\n", "\n" + walk[3] + "}));\n", &source);
     std::ofstream(path) << source;
+    const auto workload = code_blocks("docs/WORKLOADS.md", "## C++ in one file");
+    ASSERT_EQ(workload.size(), 2u);
+    fs::create_directory(tree_.path_of("workloads/transfer"));
+    std::ofstream(tree_.path_of("workloads/transfer/transfer.cc")) << workload[0];
+    workload_commands_ = workload[1];
 
     // build-thread is the directory of SAN=thread. The caller of make may choose another directory.
     const std::string suffix = name.substr(std::min(name.find('-') + 1, name.size()));
@@ -102,17 +78,27 @@ class CrashOfAnAddedScheme : public testing::Test {
   }
 
   const TemporaryDirectory tree_;
-  std::string program_, commands_;
+  // Runs commands of a page, but with the test's own program and paths, and short runs.
+  Ended walk(std::string commands) const {
+    commands = std::regex_replace(commands, std::regex("make[^\n]*\n"), "");
+    commands = std::regex_replace(commands, std::regex("build/logjam "), program_ + " ");
+    commands = std::regex_replace(commands, std::regex("build/history"), tree_.path_of("history"));
+    commands = std::regex_replace(commands, std::regex("/var/tmp/logjam"), tree_.path_of("log"));
+    commands = std::regex_replace(commands, std::regex("--seconds=5"), "--seconds=0.2 --warmup=0");
+    return shell("{ set -e; " + commands + "} 2>&1");
+  }
+
+  std::string program_, commands_, workload_commands_;
 };
 
 TEST_F(CrashOfAnAddedScheme, OneFileIsListedCheckedRunKilledAndRecovered) {
-  // Step 3 of the page, but with the test's own paths and a short run.
-  std::string commands = std::regex_replace(commands_, std::regex("build/logjam "), program_ + " ");
-  commands = std::regex_replace(commands, std::regex("/var/tmp/logjam"), tree_.path_of("log"));
-  commands = std::regex_replace(commands, std::regex("--seconds=5"), "--seconds=0.2 --warmup=0");
-  const Ended walked = shell("{ set -e; " + commands + "} 2>&1");
-  EXPECT_EQ(walked.status, 0) << commands << walked.output;
-  EXPECT_NE(walked.output.find("\nrecovered "), std::string::npos) << commands << walked.output;
+  const Ended walked = walk(commands_);
+  EXPECT_EQ(walked.status, 0) << commands_ << walked.output;
+  EXPECT_NE(walked.output.find("\nrecovered "), std::string::npos) << commands_ << walked.output;
+  const Ended transferred = walk(workload_commands_);
+  EXPECT_EQ(transferred.status, 0) << workload_commands_ << transferred.output;
+  EXPECT_NE(transferred.output.find("the sum of all balances stays"), std::string::npos)
+      << transferred.output;
 
   const Ended refused =
       shell("'" + program_ + "' run --log=mine --mine_tries=1001 --device=null 2>&1");

@@ -98,6 +98,7 @@ class HostileBatch(Batches):
                       {"wal_dir": str(self.victim.parent), "overwrite": True}, {"wal_dir": None},
                       {"flagfile": str(self.victim)}, {"flagfile": "{config}/../x"},
                       {"flagfile": "{config}/tpcc.flags,/x"}, {"fromenv": "csv"},
+                      {"trace": str(self.victim)}, {"record": str(self.victim)},
                       {"prepare": {"history": "/x"}, "command": "recover"}):
             with self.subTest(flags=flags):
                 self.planted_flags(**flags)

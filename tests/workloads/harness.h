@@ -130,9 +130,9 @@ struct OneClient {
   std::unique_ptr<Client> client;
 };
 
-// Runs `transactions` on each of `workers` threads without a log, and adds their number to
-// `outcome`. If `repeat` is true, a worker executes each transaction twice: first it aborts the
-// transaction, as if the commit had been refused; then it commits the transaction.
+// Runs `transactions` on each of `workers` threads without a log, or fewer if the client ends. Adds
+// their number to `outcome`. If `repeat` is true, a worker executes each transaction twice: first
+// it aborts the transaction, as if the commit had been refused; then it commits the transaction.
 inline void run(Workload& workload, Database& database, const ProtocolInfo& protocol,
                 uint32_t workers, uint64_t transactions, uint64_t seed, Outcome& outcome,
                 bool repeat = false) {
@@ -141,10 +141,11 @@ inline void run(Workload& workload, Database& database, const ProtocolInfo& prot
   std::vector<std::thread> threads;
   for (uint32_t number = 0; number < workers; ++number) {
     threads.emplace_back([&, number] {
-      const LoneWorker worker(database, protocol, log.get(), number, &ages);
+      LoneWorker worker(database, protocol, log.get(), number, &ages);
       ProtocolTransaction& txn = worker.transaction();
       const auto client = workload.make_client(database, number, workers, seed);
-      for (uint64_t i = 0; i < transactions; ++i) {
+      worker.context.observer = client->commit_observer();
+      for (uint64_t i = 0; i < transactions && !client->exhausted(); ++i) {
         client->next();
         bool rehearse = repeat;
         for (bool retry = false;; retry = true) {
