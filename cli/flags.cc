@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "cli/commands.h"
+#include "cli/offered_rate.h"
 #include "engine/workload.h"
 #include "logging/flag_checks.h"
 #include "logging/scheme_registry.h"
@@ -58,8 +59,6 @@ std::optional<WarmUp> parse(std::string_view given) {
                     warm_up.most_seconds >= warm_up.seconds;
   return good ? std::optional(warm_up) : std::nullopt;
 }
-// At the lowest rate, the nanoseconds until a worker's next transaction still fit in 64 bits.
-constexpr double kLeastPerSecond = 1e-3, kMostPerSecond = 1e9;
 
 std::string refused_unless(bool good, const std::string& why) { return good ? "" : why; }
 std::string check_not_0(const std::string& flag, uint64_t value) {
@@ -114,11 +113,15 @@ DEFINE_FLAG(
 DEFINE_FLAG(transactions, uint64, 0, kLogging | kExplore,
             "transactions of each worker, all measured: no warm-up; of micro: inserts or calls; 0: "
             "--seconds alone ends the run");
-DEFINE_FLAG(rate, double, 0, kRun,
-            "transactions offered a second (open loop); 0: as fast as workers can", [] {
-              return refused_unless(FLAGS_rate == 0 || (FLAGS_rate >= kLeastPerSecond &&
-                                                        FLAGS_rate <= kMostPerSecond),
-                                    "--rate must be 0, or from 0.001 to 1e9");
+DEFINE_FLAG(rate, string, "0", kRun,
+            "transactions offered a second (open loop); 0: as fast as workers can; profile:FILE: "
+            "the FILE's lines SECONDS RATE say from which second of the measured time on",
+            [] { return check_rate(FLAGS_rate); });
+DEFINE_FLAG(think_us, double, 0, kRun,
+            "mean time that a worker waits before each transaction, at random; not with --rate",
+            [] {
+              return refused_unless(FLAGS_think_us >= 0 && FLAGS_think_us <= 1e9,
+                                    "--think_us must be from 0 to 1e9");
             });
 DEFINE_FLAG(
     locks, string, "early", kRun | kExplore,

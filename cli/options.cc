@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "cli/flags.h"
+#include "cli/offered_rate.h"
 #include "engine/recovery/commands/replay_commands.h"
 #include "logging/format/text_block.h"
 #include "platform/assert.h"
@@ -64,7 +65,15 @@ RunOptions run_options(const WorkloadInfo& workload) {
   options.log_ranges = FLAGS_log_records.ends_with(",range");
   options.seed = FLAGS_seed;
   options.transactions = FLAGS_transactions;
-  options.rate = FLAGS_rate;
+  options.rates = rates_of(FLAGS_rate);
+  options.think_ns = static_cast<uint64_t>(FLAGS_think_us * 1e3);
+  if (options.think_ns != 0 && !options.rates.empty()) {
+    refuse("--think_us is for a closed loop, so --rate=" + FLAGS_rate + " cannot go with it");
+  }
+  if (options.rates.size() > 1 && warmup.most_seconds != 0) {
+    refuse("--rate=" + FLAGS_rate + " counts from the end of the warm-up, so --warmup=" +
+           FLAGS_warmup + " cannot go with it");
+  }
   options.pipeline_depth = FLAGS_pipeline_depth;
   options.breakdown = FLAGS_breakdown;
   options.pin = workers_are_pinned();

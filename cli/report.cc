@@ -120,7 +120,7 @@ void note_caution(const Workload& workload, const RunResult& result) {
 
 constexpr char kTimelineHeader[] =
     "time_s,seconds,phase,transactions,tps,commit_p50_us,commit_p99_us,aborts_s,log_mb_s,"
-    "durable_mb_s,lag_bytes,lag_ms\n";
+    "durable_mb_s,lag_bytes,lag_ms,backlog\n";
 
 const char* name_of(Phase phase) {
   switch (phase) {
@@ -170,7 +170,7 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
   const auto value_if = [](bool wanted, const auto& value) {
     return wanted ? Value(value) : Value();
   };
-  const bool open_loop = options.rate > 0 || spec.own_arrivals;
+  const bool open_loop = !options.rates.empty() || spec.own_arrivals;
   Row row = {
       {"workload", settings.workload->name},
       {"scale", spec.description},
@@ -346,8 +346,10 @@ void TimelineFile::claim(const std::string& path) {
   claim_replaced("--timeline", path, "a time line", {kTimelineHeader});
 }
 
-TimelineFile::TimelineFile(const std::string& path, CommitPolicy commit)
-    : file_(path), knows_lag_(commit != CommitPolicy::kAsync) {
+TimelineFile::TimelineFile(const std::string& path, const RunOptions& options)
+    : file_(path),
+      knows_lag_(options.commit != CommitPolicy::kAsync),
+      open_loop_(!options.rates.empty()) {
   file_.write(kTimelineHeader);
   file_.flush();
 }
@@ -372,7 +374,8 @@ void TimelineFile::write(const TimelineSample& sample) {
                          rate(sample.log_bytes, 1e6, 2),
                          rate(sample.durable_bytes, 1e6, 2),
                          knows_lag_ ? Value(sample.lag_bytes) : Value(),
-                         knows_lag_ ? number(sample.lag_ns * 1e-6, 3) : Value()};
+                         knows_lag_ ? number(sample.lag_ns * 1e-6, 3) : Value(),
+                         open_loop_ ? Value(sample.backlog) : Value()};
   file_.write(platform::join(cells, ",", &Value::text) + "\n");
   file_.flush();
 }

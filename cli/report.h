@@ -45,7 +45,7 @@ class TimelineFile {
   // Refuses unless the file can be replaced.
   static void claim(const std::string& path);
 
-  TimelineFile(const std::string& path, CommitPolicy commit);
+  TimelineFile(const std::string& path, const RunOptions& options);
   void write(const TimelineSample& sample);
 
  private:
@@ -53,6 +53,7 @@ class TimelineFile {
   // Whether acknowledgements show the log's lag. They do not under --commit=async, because it
   // acknowledges transactions that are not durable.
   const bool knows_lag_;
+  const bool open_loop_;
 };
 
 }  // namespace logjam

@@ -201,7 +201,7 @@ RunResult Steps::measure() {
   RunOptions options = settings_.run;
   std::optional<TimelineFile> timeline;
   if (!settings_.timeline.empty()) {
-    timeline.emplace(settings_.timeline, options.commit);
+    timeline.emplace(settings_.timeline, options);
     options.on_sample = [&](const TimelineSample& sample) { timeline->write(sample); };
     options.sample_ms = settings_.timeline_ms;
   }

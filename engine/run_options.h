@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "engine/stats/histogram.h"
 
@@ -35,7 +36,14 @@ struct TimelineSample {
   // acknowledged, and the age of the oldest transaction that is not acknowledged.
   uint64_t lag_bytes = 0;
   double lag_ns = 0;
-  HistogramSum commit;  // latencies of the acknowledged transactions, in ticks
+  uint64_t backlog = 0;  // at the end of the interval: arrivals that no worker has begun, estimated
+  HistogramSum commit;   // latencies of the acknowledged transactions, in ticks
+};
+
+// A rate of --rate, from this time on. Time counts from the end of the warm-up.
+struct RateStep {
+  double from_seconds = 0;
+  double per_second = 0;  // transactions, offered to all workers together
 };
 
 struct RunOptions {
@@ -56,7 +64,9 @@ struct RunOptions {
   // Each worker ends after this many transactions; 0: only time ends the run. A run with this
   // option has no warm-up, because the workers might end in the warm-up.
   uint64_t transactions = 0;
-  double rate = 0;              // transactions per second that all workers offer; 0: closed loop
+  std::vector<RateStep> rates = {};  // of an open loop, in the order of time; empty: closed loop
+  // The mean time that a worker waits before each transaction of a closed loop, at random.
+  uint64_t think_ns = 0;
   uint32_t pipeline_depth = 1;  // unacknowledged transactions a worker may have in flight
   bool breakdown = true;
   bool pin = true;
@@ -69,6 +79,12 @@ struct RunOptions {
   std::function<void(const TimelineSample&)> on_sample = nullptr;
   uint64_t sample_ms = 100;
 
+  // Returns the highest offered rate, or 0 in a closed loop.
+  double most_rate() const {
+    double most = 0;
+    for (const RateStep& step : rates) most = std::max(most, step.per_second);
+    return most;
+  }
   // Returns the longest time of warm-up and measured phase together.
   double most_seconds() const { return std::max(warmup_seconds, most_warmup_seconds) + seconds; }
 };

@@ -44,8 +44,8 @@ inline double expected_growth(double bytes_s, const RunOptions& options) {
   const double seconds = options.most_seconds();
   double transactions = std::numeric_limits<double>::infinity();
   if (options.transactions != 0) transactions = static_cast<double>(options.transactions);
-  if (options.rate > 0) {
-    transactions = std::min(transactions, options.rate * seconds / options.threads);
+  if (!options.rates.empty()) {
+    transactions = std::min(transactions, options.most_rate() * seconds / options.threads);
   }
   return std::min(bytes_s * seconds, transactions * kMostInsertedBytes);
 }

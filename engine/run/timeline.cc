@@ -64,6 +64,7 @@ void Timeline::sample_until_end() {
 
 Timeline::Totals Timeline::totals() const {
   Totals sum;
+  const uint64_t ticks = platform::ticks();
   for (const auto& worker : workers_) {
     // Loads the acknowledged bytes first, so that they seldom exceed the logged bytes. (The
     // processor may reorder relaxed loads.)
@@ -74,6 +75,7 @@ Timeline::Totals Timeline::totals() const {
       const uint64_t start = since->load(platform::memory_order_acquire);
       if (start != 0) sum.oldest_ticks = std::min(sum.oldest_ticks, start);
     }
+    sum.backlog += worker->backlog(ticks);
     sum.commit.add(worker->commit);
   }
   const std::vector<uint64_t> durable = scheme_.durable_positions();
@@ -96,6 +98,7 @@ void Timeline::sample() {
   sample.lag_bytes =
       now.log_bytes > now.acknowledged_bytes ? now.log_bytes - now.acknowledged_bytes : 0;
   sample.lag_ns = now.oldest_ticks < ticks ? platform::ticks_to_ns(ticks - now.oldest_ticks) : 0;
+  sample.backlog = static_cast<uint64_t>(now.backlog);
   sample.commit = now.commit.since(last_.commit);
   sample.transactions = sample.commit.count();
   last_ = std::move(now);

@@ -5,8 +5,10 @@
 // `running` and `queued` say since when the worker's oldest unacknowledged transaction waits. The
 // worker stores `queued` before it clears `running` (release), and the sampler loads `running`
 // (acquire) before `queued`. So the sampler does not miss a transaction that moves from `running`
-// to `queued`. The main thread changes the phase, and takes a sample at each change, so an interval
-// belongs to one phase. The sampler thread takes all other samples.
+// to `queued`. In an open loop the worker stores `rate_` once, before its first store of
+// `next_arrival` (release), and the sampler loads `next_arrival` (acquire) before `rate_`. The main
+// thread changes the phase, and takes a sample at each change, so an interval belongs to one phase.
+// The sampler thread takes all other samples.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +16,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/run/arrivals.h"
 #include "engine/run/run.h"
 #include "engine/stats/histogram.h"
 #include "logging/log_scheme.h"
@@ -33,7 +36,21 @@ struct alignas(platform::kCacheLine) WorkerTimeline {
   platform::Counter acknowledged_bytes;  // of acknowledged transactions
   // Start times in ticks (0: none) of the running and of the oldest queued transaction.
   platform::atomic<uint64_t> running{0}, queued{0};
+  platform::atomic<uint64_t> next_arrival{0};  // whose transaction has not begun; 0: closed loop
   Histogram commit;  // latencies of the acknowledged transactions, in ticks
+
+  void begin_arrivals(const ArrivalRate& of_worker, uint64_t first) {
+    rate_ = &of_worker;
+    next_arrival.store(first, platform::memory_order_release);
+  }
+  // Returns how many arrivals before `now` have not begun, as if all distances were the mean.
+  double backlog(uint64_t now) const {
+    const uint64_t next = next_arrival.load(platform::memory_order_acquire);
+    return next == 0 || next > now ? 0 : 1 + rate_->between(next, now);
+  }
+
+ private:
+  const ArrivalRate* rate_ = nullptr;
 };
 
 class Timeline {
@@ -58,6 +75,7 @@ class Timeline {
     uint64_t ns = 0;
     uint64_t aborts = 0, log_bytes = 0, acknowledged_bytes = 0, durable_bytes = 0;
     uint64_t oldest_ticks = ~uint64_t{0};  // when the oldest unacknowledged transaction started
+    double backlog = 0;
     HistogramSum commit;
   };
 

@@ -47,7 +47,7 @@ Worker::Worker(uint32_t id, const RunOptions& options, Workload& workload, Datab
 
 void Worker::run() {
   enter_phase(control_.phase.load(platform::memory_order_acquire));
-  if (arrivals_->open()) arrivals_->begin(ticks(), random_.next());
+  if (arrivals_->open()) begin_arrivals();
   bool exhausted = false;
   while (true) {
     const Phase phase = control_.phase.load(platform::memory_order_acquire);
@@ -59,10 +59,14 @@ void Worker::run() {
     reclaimer_.work();
     answer_question();
     breakdown_.start_transaction();
-    const uint64_t start = arrivals_->open() ? wait_for_arrival() : ticks();
+    const uint64_t start = next_start();
     if (start == 0) continue;  // the phase changed during the wait
     ++begun_;
     one_transaction(start);
+    if (options_.think_ns != 0) {
+      const double think_ns = static_cast<double>(options_.think_ns) * exponential(random_.next());
+      think_until_ = ticks() + platform::ns_to_ticks(think_ns);
+    }
     // Under --commit=sync the worker has no commit in flight here, so it does not poll. A poll
     // might start a write, wait for that write, and hinder the thread that leads the flush.
     if (options_.commit == CommitPolicy::kSync) continue;
@@ -87,23 +91,43 @@ void Worker::enter_phase(Phase phase) {
   measured_ = control_.window.has_begun();
 }
 
-// Returns the intended start of the next transaction, in ticks. This time may be past: in an open
-// loop the delay counts as latency. Returns 0 if the phase changed during the wait.
-uint64_t Worker::wait_for_arrival() {
+void Worker::begin_arrivals() {
+  arrivals_->begin(ticks(), random_.next());
+  if (timeline_ != nullptr && arrivals_->rate() != nullptr) {
+    timeline_->begin_arrivals(*arrivals_->rate(), arrivals_->next());
+  }
+}
+
+// Waits for the next transaction's arrival, or to the end of the think time. Returns the intended
+// start, in ticks. This time may be past: in an open loop the delay counts as latency. Returns 0 if
+// the phase changed during the wait.
+uint64_t Worker::next_start() {
+  if (!arrivals_->open()) {
+    if (think_until_ != 0 && !wait_until(think_until_)) return 0;
+    return ticks();
+  }
+  if (!wait_until(arrivals_->next())) return 0;
+  if (arrivals_->next() >= control_.window.begun()) counts().arrivals.add(1);
+  const uint64_t arrival = arrivals_->take(random_.next());
+  if (timeline_ != nullptr && arrivals_->rate() != nullptr) {
+    timeline_->next_arrival.store(arrivals_->next(), platform::memory_order_relaxed);
+  }
+  return arrival;
+}
+
+// Returns true at `time`, in ticks, or false if the phase changed before.
+bool Worker::wait_until(uint64_t time) {
   // The usual delay of a wake-up by the kernel. The worker spins through shorter waits.
   constexpr double kSleepLatenessNs = 80'000;
   const ActivityScope scope(breakdown_, Activity::kIdle);
   while (true) {
     const uint64_t now = ticks();
-    if (now >= arrivals_->next()) {
-      if (arrivals_->next() >= control_.window.begun()) counts().arrivals.add(1);
-      return arrivals_->take(random_.next());
-    }
-    if (!control_.in(phase_)) return 0;
+    if (now >= time) return true;
+    if (!control_.in(phase_)) return false;
     context_.acknowledge_durable();
     control_.epochs.note_quiescent(context_.id);
     answer_question();
-    const double left_ns = platform::ticks_to_ns(arrivals_->next() - now) - kSleepLatenessNs;
+    const double left_ns = platform::ticks_to_ns(time - now) - kSleepLatenessNs;
     if (left_ns <= 0) {
       platform::pause();
     } else if (pipeline_.empty()) {
@@ -123,6 +147,7 @@ void Worker::count_waiting_arrivals() {
     counts().commit.record(end - arrival, count);
   });
   counts().backlog.add(waiting);
+  if (timeline_ != nullptr) timeline_->next_arrival.store(0, platform::memory_order_relaxed);
 }
 
 void Worker::one_transaction(uint64_t start) {

@@ -83,7 +83,9 @@ class alignas(platform::kCacheLine) Worker {
       return context_.log->commit_read_only(context_.id, deps);
     });
   }
-  uint64_t wait_for_arrival() LJ_REQUIRES(platform::worker_role);
+  void begin_arrivals();
+  uint64_t next_start() LJ_REQUIRES(platform::worker_role);
+  bool wait_until(uint64_t time) LJ_REQUIRES(platform::worker_role);
   void count_waiting_arrivals();
   bool counts_for_latency(const PendingCommit& txn) const;
   void count_late(const PendingCommit& txn);
@@ -116,6 +118,7 @@ class alignas(platform::kCacheLine) Worker {
   std::vector<std::unique_ptr<ProtocolTransaction>> spare_;
   CommitPipeline<WaitSide, PendingCommit> pipeline_;
   std::optional<Arrivals> arrivals_;  // empty only during construction
+  uint64_t think_until_ = 0;          // in ticks
   Phase phase_ = Phase::kWarmup;
   bool measured_ = false;  // the measured phase has begun
   uint64_t begun_ = 0;

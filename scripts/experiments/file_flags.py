@@ -51,6 +51,8 @@ def refuse_in_batch(point):
     for flags in (point.flags, point.prepare or {}):
         for name, value in flags.items():
             place = None if value is None else text(value)
+            if name == "rate" and (place or "").startswith("profile:"):
+                raise Refused(f"--rate={place}: a job reads no file of its machine")
             if name == "flagfile" and not all(OF_CONFIG.fullmatch(path) and ".." not in path
                                               for path in (place or "").split(",")):
                 raise Refused(f"--flagfile={place}: a job takes those of config/ alone, "

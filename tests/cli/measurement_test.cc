@@ -307,7 +307,7 @@ class Overloaded : public testing::Test {
                     .seconds = seconds,
                     .commit = CommitPolicy::kSync,
                     .transactions = transactions,
-                    .rate = 1000,
+                    .rates = {{.from_seconds = 0, .per_second = 1000}},
                     .pin = false});
   }
 
@@ -315,6 +315,25 @@ class Overloaded : public testing::Test {
 
   LogDirectory directory_;
 };
+
+// A worker that thinks for 5 ms on average begins at most 200 transactions a second. The last think
+// time does not end with the run.
+TEST(ThinkTime, AWorkerWaitsBeforeItsNextTransaction) {
+  ScopedFlags flags;
+  flags.set("ycsb_records", 1000);
+  const LogDirectory directory;
+  Log log(log_options(*find_scheme("centr"), directory, "null", 1));
+  log.start();
+  const auto workload = find_workload("ycsb")->make();
+  const auto begin = std::chrono::steady_clock::now();
+  const auto [result, row] = measure(
+      *workload, *find_protocol("occ"), log.scheme(),
+      {.threads = 1, .seconds = 60, .transactions = 40, .think_ns = 5'000'000, .pin = false});
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  EXPECT_EQ(result.transactions, 40u);
+  EXPECT_GT(took.count(), 0.08);  // 39 think times: 0.195 s on average
+  EXPECT_LT(platform::ticks_to_ns(result.commit.percentile(0.5)), 2e6);  // without the think time
+}
 
 // The 20th transaction begins at least 380 ms after the first, and has waited most of this time.
 TEST_F(Overloaded, LatencyCountsFromTheIntendedStartAndExecutionFromTheActualOne) {

@@ -57,13 +57,32 @@ print(" ".join(phases), {row["lag_ms"] == "" and row["lag_bytes"] == "" for row 
   }
 }
 
+// Ten times as many transactions arrive in the second quarter of a second as one worker can commit
+// on a device of 10 ms, and none arrive later. The backlog grows, and then shrinks.
+TEST_F(TimelineFlag, TheBacklogFollowsTheOfferedRate) {
+  const Ended ended = in_directory(R"(printf '# a burst\n0 20\n\n0.25 1000\n0.5 0 # pause\n' > burst
+$RUN --threads=1 --commit=sync --device=sim:10000 --wal_dir=wal --warmup=0 --seconds=1.5 \
+    --rate=profile:burst --timeline=line.csv:10 --csv=row.csv >/dev/null 2>&1; python3 -c '
+import csv
+rows = [row for row in csv.DictReader(open("line.csv")) if row["phase"] == "measure"]
+at = lambda begin, end: [int(row["backlog"]) for row in rows if begin < float(row["time_s"]) < end]
+offered = float(next(csv.DictReader(open("row.csv")))["offered_s"])
+assert 150 < offered * 1.5 < 350, offered
+assert max(at(0, 0.2)) < 10 and max(at(0.4, 0.6)) > 100, (at(0, 0.2), at(0.4, 0.6))
+assert at(1.4, 1.5)[-1] < max(at(0.4, 0.6)) - 20, at(1.4, 1.5)
+print("so")' 2>&1
+$RUN --warmup=0 --seconds=0.1 >/dev/null 2>&1
+python3 -c 'import csv; print({row["backlog"] for row in csv.DictReader(open("line.csv"))})')");
+  EXPECT_EQ(ended.output, "so\n{\x27\x27}\n");
+}
+
 TEST_F(TimelineFlag, CrashKilledRunsLeaveTheirTimeLine) {
   const Ended ended = in_directory(R"(exec 2>/dev/null
 $RUN --warmup=0 --seconds=100 --timeline=line.csv:10 >/dev/null & pid=$!
 until [ $(cat line.csv | wc -l) -gt 4 ]; do kill -0 $pid || break; sleep 0.02; done
 kill -9 $pid; wait $pid; echo "status $?"
 awk -F, 'NR > 1 {print NF, $3}' line.csv | sort -u; tail -c 1 line.csv | od -An -c)");
-  EXPECT_EQ(ended.output, "status 137\n12 measure\n  \\n\n");
+  EXPECT_EQ(ended.output, "status 137\n13 measure\n  \\n\n");
 }
 
 }  // namespace

@@ -26,14 +26,15 @@ namespace {
 RunOptions open_loop() {
   RunOptions options;
   options.threads = 4;
-  options.rate = 40'000;
+  options.rates = {{.from_seconds = 0, .per_second = 40'000}};
   return options;
 }
 
 TEST(Arrivals, AWorkerHasItsShareOfTheRateAtExponentialDistances) {
   EXPECT_FALSE(Arrivals(RunOptions{}).open());
   constexpr int kArrivals = 100'000;
-  Arrivals arrivals(open_loop());
+  const RunOptions options = open_loop();
+  Arrivals arrivals(options);
   std::mt19937_64 random(1);
   arrivals.begin(1000, random());
   uint64_t last = 1000;
@@ -51,7 +52,8 @@ TEST(Arrivals, AWorkerHasItsShareOfTheRateAtExponentialDistances) {
 
 TEST(Arrivals, AClientsOwnTimesCountFromTheBegin) {
   const std::vector<uint64_t> times_ns = {0, 5000, 5000, 90'000};
-  Arrivals arrivals(RunOptions{}, times_ns);
+  const RunOptions options;
+  Arrivals arrivals(options, times_ns);
   EXPECT_TRUE(arrivals.open());
   arrivals.begin(1000, 1);
   const auto at = [](double ns) { return 1000 + platform::ns_to_ticks(ns); };
@@ -69,8 +71,38 @@ TEST(Arrivals, AClientsOwnTimesCountFromTheBegin) {
   EXPECT_EQ(arrivals.visit_until(~uint64_t{0} - 1, visit), 0u) << "after the last one none comes";
 }
 
+// Two rates with a pause between them. The test counts the arrivals of each second.
+TEST(Arrivals, TheRateFollowsItsSteps) {
+  RunOptions options;
+  options.threads = 2;
+  options.warmup_seconds = 1;
+  options.rates = {{0, 20'000}, {1, 0}, {2, 80'000}, {3, 0}};
+  Arrivals arrivals(options);
+  std::mt19937_64 random(1);
+  const uint64_t begin = 1'000'000;
+  arrivals.begin(begin, random());
+  const auto second = [&](double seconds) { return begin + platform::ns_to_ticks(seconds * 1e9); };
+  std::vector<int> counted(5);
+  while (arrivals.next() < second(5)) {
+    const double ns = platform::ticks_to_ns(arrivals.next() - begin);
+    ++counted[static_cast<size_t>(ns * 1e-9)];
+    arrivals.take(random());
+  }
+  EXPECT_NEAR(counted[0], 10'000, 400);  // the warm-up has the first rate
+  EXPECT_NEAR(counted[1], 10'000, 400);
+  EXPECT_EQ(counted[2], 0);
+  EXPECT_NEAR(counted[3], 40'000, 800);
+  EXPECT_EQ(counted[4], 0);
+  const ArrivalRate& rate = *arrivals.rate();
+  EXPECT_NEAR(rate.between(second(1.5), second(3.25)), 5'000 + 10'000, 2);
+  EXPECT_EQ(rate.between(second(2), second(1)), 0);
+  EXPECT_NEAR(static_cast<double>(rate.after(second(1.5), 5'000 + 10'000)),
+              static_cast<double>(second(3.25)), 1e6);
+}
+
 TEST(Arrivals, VisitsThoseUpToTheEndAtEqualDistances) {
-  Arrivals arrivals(open_loop());
+  const RunOptions options = open_loop();
+  Arrivals arrivals(options);
   arrivals.begin(0, ~uint64_t{0});  // makes the distance between arrivals as short as possible
   const uint64_t first = arrivals.next();
   const auto ignore = [](uint64_t, uint64_t) {};
@@ -356,12 +388,12 @@ TEST(ExpectedGrowth, NoMoreTransactionsInsertThanAreCountedOrOffered) {
   options.most_warmup_seconds = 2;
   EXPECT_EQ(expected_growth(1e8, options), 5e8);
   options.most_warmup_seconds = 0;
-  options.rate = 1000;
+  options.rates = {{.from_seconds = 0, .per_second = 1000}};
   EXPECT_EQ(expected_growth(1e8, options), 4 * 1000 / 2 * 4096.0);
   options.transactions = 100;
   EXPECT_EQ(expected_growth(1e8, options), 100 * 4096.0);
   options.transactions = 0;
-  options.rate = 1e9;
+  options.rates = {{.from_seconds = 0, .per_second = 1e9}};
   EXPECT_EQ(expected_growth(1e8, options), 4e8);
 }
 

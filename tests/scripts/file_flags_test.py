@@ -94,3 +94,8 @@ class FileFlags(InADirectory):
         for one in definition.load_all().values():
             for point in one.points("full", lambda: {"centr": {"log": "centr"}}):
                 file_flags.refuse_in_batch(point)
+
+    def test_a_job_reads_no_profile_of_its_machine(self):
+        file_flags.refuse_in_batch(Point(0, {}, "run", {"rate": 1000}))
+        with self.assertRaisesRegex(Refused, "a job reads no file of its machine"):
+            file_flags.refuse_in_batch(Point(0, {}, "run", {"rate": "profile:/etc/passwd"}))

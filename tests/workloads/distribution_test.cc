@@ -2,9 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <numeric>
+#include <thread>
 #include <utility>
 
 #include "tests/workloads/chi_square.h"
@@ -141,6 +144,35 @@ TEST(DistributionTest, ScrambledRowsHaveTheProbabilitiesOfTenBillionRanks) {
   // With a million rows, YCSB's own code chooses these two rows most often.
   EXPECT_GT(counts[801'320], counts[216'074]);
   EXPECT_GT(counts[216'074], counts[971'811]);
+}
+
+// After a move the skew is the same, and the popular rows are others. The test waits for a move.
+TEST(DistributionTest, PopularRowsMove) {
+  for (const Distribution distribution : {Distribution::kZipf, Distribution::kScrambled}) {
+    SCOPED_TRACE(static_cast<int>(distribution));
+    constexpr uint64_t kRecords = 1000;
+    ycsb::Options moving = options(distribution, kRecords);
+    moving.hot_moves_s = 0.2;
+    Chooser of(moving);
+    Random random(42);
+    const auto sorted_counts = [&](uint64_t* most_popular) {
+      std::vector<uint64_t> counts(kRecords);
+      for (uint64_t i = 0; i < kDraws / 100; ++i) ++counts.at(of.chooser.draw(random));
+      *most_popular = static_cast<uint64_t>(std::ranges::max_element(counts) - counts.begin());
+      std::ranges::sort(counts, std::greater<>());
+      return counts;
+    };
+    uint64_t before = 0, after = 0;
+    const auto first = sorted_counts(&before);
+    std::this_thread::sleep_for(std::chrono::milliseconds(250));
+    of.chooser.move_hot();
+    const auto second = sorted_counts(&after);
+    EXPECT_NE(before, after);
+    EXPECT_NEAR(static_cast<double>(second[0]), static_cast<double>(first[0]),
+                0.2 * static_cast<double>(first[0]));
+    EXPECT_GT(first[0], 10 * first[kRecords / 10]);
+    EXPECT_GT(second[0], 10 * second[kRecords / 10]);
+  }
 }
 
 TEST(DistributionTest, FewScrambledRowsFollowOneByOne) {

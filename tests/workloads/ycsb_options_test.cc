@@ -49,6 +49,22 @@ TEST_F(YcsbOptionsTest, PapersMixesHaveNamesOfTheirOwn) {
   }
 }
 
+TEST_F(YcsbOptionsTest, PopularRowsMoveOnlyIfThereAreAny) {
+  set({{"ycsb_hot", "moves:10s"}});
+  EXPECT_EQ(ycsb::options_from_flags().hot_moves_s, 10);
+  EXPECT_NE(ycsb::describe(ycsb::options_from_flags()).find("other popular rows every 10 s"),
+            std::string::npos);
+  EXPECT_EQ(refusal({{"ycsb_hot", "moves:0.5"}}), "");
+  for (const char* wrong :
+       {"", "moves", "moves:", "moves:0", "moves:-1", "moves:nan", "moves:1ss"}) {
+    EXPECT_EQ(refusal({{"ycsb_hot", wrong}}),
+              std::string("--ycsb_hot=") + wrong +
+                  " is neither stays nor moves:N with N seconds, from 0.001 to 1e6");
+  }
+  EXPECT_TRUE(refusal({{"ycsb_hot", "moves:1"}, {"ycsb_distribution", "uniform"}})
+                  .starts_with("--ycsb_hot=moves:N needs rows that are popular"));
+}
+
 TEST_F(YcsbOptionsTest, GivenFlagsOverrideTheMix) {
   set({{"ycsb_workload", "poplar-hybrid"},
        {"ycsb_scan_length", "50"},

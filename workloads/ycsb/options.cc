@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdio>
+#include <optional>
 
 #include "platform/flag_list.h"
 #include "platform/nearest_name.h"
@@ -30,6 +32,9 @@ DEFINE_string(ycsb_distribution, "auto",
               "how rows are drawn; zipf: row = rank, Gray et al.; scrambled: row = hash of one of "
               "10^10 ranks, as YCSB draws; latest: the newest row is the most popular; uniform; "
               "auto: the mix's");
+DEFINE_string(ycsb_hot, "stays",
+              "whether the popular rows change; stays, or moves:N: every N seconds other rows are "
+              "popular, with the same skew");
 DEFINE_string(ycsb_index, "auto", "the primary index; hash, ordered, or auto: the mix's");
 DEFINE_string(ycsb_update, "auto",
               "what an update does; field: changes one of ten fields; read-field: reads the row "
@@ -174,6 +179,22 @@ std::string check_workload() {
          platform::instead_of(FLAGS_ycsb_workload, names);
 }
 
+// Returns the seconds of moves:N, 0 for `stays`, or nothing for another value of --ycsb_hot.
+std::optional<double> hot_moves_s() {
+  constexpr std::string_view kMoves = "moves:";
+  constexpr double kLeast = 1e-3, kMost = 1e6;
+  std::string_view given = FLAGS_ycsb_hot;
+  if (given == "stays") return 0;
+  if (!given.starts_with(kMoves)) return std::nullopt;
+  given.remove_prefix(kMoves.size());
+  if (given.ends_with('s')) given.remove_suffix(1);
+  double seconds = 0;
+  const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), seconds);
+  const bool good = error == std::errc{} && end == given.data() + given.size() &&
+                    seconds >= kLeast && seconds <= kMost;
+  return good ? std::optional(seconds) : std::nullopt;
+}
+
 std::string check_ratios() {
   constexpr platform::ListKey kRatios[] = {
       {"read", 0, 1, false}, {"insert", 0, 1, false}, {"scan", 0, 1, false}};
@@ -243,6 +264,7 @@ Options options_from_flags() {
   options.scan_ratio = ratio("scan", variant.scan_ratio);
   if (given(FLAGS_ycsb_theta)) options.theta = FLAGS_ycsb_theta;
   options.distribution = value_of(kDistributions, FLAGS_ycsb_distribution, variant.distribution);
+  options.hot_moves_s = hot_moves_s().value_or(0);
   options.ordered = value_of(kIndexes, FLAGS_ycsb_index, variant.ordered);
   options.update = value_of(kUpdates, FLAGS_ycsb_update, variant.update);
   options.read = value_of(kReads, FLAGS_ycsb_read, variant.read);
@@ -278,7 +300,11 @@ std::string check_flags() {
                      refuse_unless_in(kDistributions, "ycsb_distribution", FLAGS_ycsb_distribution),
                      refuse_unless_in(kIndexes, "ycsb_index", FLAGS_ycsb_index),
                      refuse_unless_in(kUpdates, "ycsb_update", FLAGS_ycsb_update),
-                     refuse_unless_in(kReads, "ycsb_read", FLAGS_ycsb_read), check_ratios()});
+                     refuse_unless_in(kReads, "ycsb_read", FLAGS_ycsb_read), check_ratios(),
+                     hot_moves_s() ? ""
+                                   : "--ycsb_hot=" + FLAGS_ycsb_hot +
+                                         " is neither stays nor moves:N with N seconds, from "
+                                         "0.001 to 1e6"});
   if (!no_mix.empty()) return no_mix;
   const Options options = options_from_flags();
   const double theta = given(FLAGS_ycsb_theta) ? FLAGS_ycsb_theta : options.theta;
@@ -307,6 +333,11 @@ std::string check_flags() {
            "rows of ten fields need --ycsb_value_bytes to be a multiple of 10, and at least 40"),
        unless(options.read != Read::kField || options.by_field(),
               "--ycsb_read=field needs --ycsb_update=field or read-field"),
+       unless(
+           options.hot_moves_s == 0 || options.distribution == Distribution::kZipf ||
+               options.distribution == Distribution::kScrambled,
+           "--ycsb_hot=moves:N needs rows that are popular and stay so: --ycsb_distribution=zipf "
+           "or scrambled"),
        unless(options.scan_length == 0 || options.ordered,
               "--ycsb_scan_length needs --ycsb_index=ordered")});
 }
@@ -324,6 +355,9 @@ std::string describe(const Options& options) {
       " reads of " + (options.read == Read::kField ? "a field" : "the row");
   if (options.updates()) line += std::string(", update=") + update;
   line += "), " + skew(options);
+  if (options.hot_moves_s > 0) {
+    line += ", other popular rows every " + platform::shortest(options.hot_moves_s) + " s";
+  }
   if (options.ops > 1) line += ", distinct in a transaction";
   if (options.insert_ratio > 0) line += ", " + percent(options.insert_ratio) + " inserts";
   if (options.scan_ratio > 0) {

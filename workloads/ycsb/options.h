@@ -43,6 +43,7 @@ const Variant* find_variant(std::string_view name);
 // A variant in which the values of the given flags replace its own values.
 struct Options : Variant {
   uint64_t records = 0;
+  double hot_moves_s = 0;  // the time after which other rows are popular; 0: they stay
   uint64_t expected_inserts = 0;  // number of future inserts, to which kScrambled also maps ranks
 
   bool by_field() const { return update == Update::kField || update == Update::kReadField; }

@@ -1,6 +1,7 @@
 // RowChooser: draws the numbers of existing rows. As in YCSB, they may be loaded or inserted rows.
 #pragma once
 
+#include "platform/clock.h"
 #include "workloads/ycsb/rows.h"
 
 namespace logjam::ycsb {
@@ -18,6 +19,8 @@ class RowChooser {
         // rows count from 0, so the row `slots_` - 1 never exists.
         slots_(options.records + options.expected_inserts + 1),
         zipf_(ranks),
+        hot_ticks_(platform::ns_to_ticks(options.hot_moves_s * 1e9)),
+        hot_begin_(hot_ticks_ == 0 ? 0 : platform::ticks()),
         counts_(std::max(workers, inserted.workers())) {}
 
   // Returns the ranks with which each client's RowChooser begins.
@@ -26,12 +29,22 @@ class RowChooser {
     return Zipf(scrambled ? kScrambledRanks : options.records, options.theta);
   }
 
+  // Lets other rows be popular if it is time (--ycsb_hot). Call it before each transaction.
+  void move_hot() {
+    if (hot_ticks_ == 0) return;
+    const uint64_t moves = (platform::ticks() - hot_begin_) / hot_ticks_;
+    shift_ = moves * kScrambledRanks;
+    if (distribution_ == Distribution::kZipf && moves != 0) {
+      shift_ = ycsb_hash(moves) % space_.records;
+    }
+  }
+
   uint64_t draw(Random& random) {
     switch (distribution_) {
       case Distribution::kUniform:
         return random.below(space_.records);
       case Distribution::kZipf:
-        return zipf_.draw(random);
+        return shifted(zipf_.draw(random));
       case Distribution::kScrambled:
         return draw_scrambled(random);
       case Distribution::kLatest:
@@ -45,12 +58,16 @@ class RowChooser {
   // depend on the number of rows, because otherwise the popular rows would change with each insert.
   static constexpr uint64_t kScrambledRanks = 10'000'000'000;
 
+  uint64_t shifted(uint64_t rank) const {
+    return shift_ == 0 ? rank : (rank + shift_) % space_.records;
+  }
+
   // Draws a loaded row or an expected insert, until it has drawn a row that exists, as YCSB does
   // (CoreWorkload.nextKeynum). Expected inserts belong to the workers in turn.
   uint64_t draw_scrambled(Random& random) {
     const uint64_t workers = counts_.size();
     while (true) {
-      const uint64_t slot = ycsb_hash(zipf_.draw(random)) % slots_;
+      const uint64_t slot = ycsb_hash(zipf_.draw(random) + shift_) % slots_;
       if (slot < space_.records) return slot;
       const uint64_t later = slot - space_.records;
       const auto worker = static_cast<uint32_t>(later % workers);
@@ -74,6 +91,8 @@ class RowChooser {
   const Distribution distribution_;
   const uint64_t slots_;
   Zipf zipf_;
+  const uint64_t hot_ticks_, hot_begin_;  // the time between two moves, 0: none; the first time
+  uint64_t shift_ = 0;                    // of the ranks, since the last move
   std::vector<uint64_t> counts_;  // for kLatest: each worker's number of inserts at the last draw
 };
 

@@ -53,6 +53,7 @@ class YcsbClient : public Client {
     inserts_ += drawn_inserts_;
     if (drawn_inserts_ > 0) shared_.inserted.publish(worker_, free_.at(inserts_));
     drawn_inserts_ = 0;
+    rows_.move_hot();
     LJ_ASSERT_IN_TESTS(operations_.size() == options_.ops);
     bool has[4] = {};
     for (uint32_t i = 0; i < options_.ops; ++i) {
