@@ -262,6 +262,7 @@ constexpr FieldWords kWords[] = {
     {"oltp_distribution", " rand_type "},
     {"tpcb_branches", " branches "},
     {"tatp_subscribers", " subscribers "},
+    {"smallbank_accounts", " accounts num_accounts customers "},
     {"silo_epoch_ms", " epoch_time epoch epoch_us epoch_length "},
     {"wal_dir",
      " dir directory d filename file log_directory log_path wal_path path data_dir datadir "

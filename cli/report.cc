@@ -247,7 +247,9 @@ void print_types(const Workload& workload, const RunResult& result) {
     std::printf("txn %-22s %10lu  share %6.2f %%  success %6.2f %%",
                 std::string(types[i].name).c_str(), type.transactions, share, success);
     if (const auto& specified = types[i].specified) {
-      std::printf("  (specified %.4g %%, %.4g %%)", specified->share_pct, specified->success_pct);
+      std::printf("  (specified %.4g %%", specified->share_pct);
+      if (specified->success_pct) std::printf(", %.4g %%", *specified->success_pct);
+      std::printf(")");
     }
     std::printf("\n");
   }

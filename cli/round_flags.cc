@@ -89,6 +89,7 @@ struct Scale {
 
 const std::vector<Scale>& scales() {
   static const std::vector<Scale> all = {
+      {"smallbank", {{"smallbank_accounts", "3"}}},
       {"tatp", {{"tatp_subscribers", "3"}}},
       {"tpcb", {{"tpcb_branches", "1"}, {"tpcb_accounts", "5"}}},
       {"ycsb",

@@ -31,7 +31,8 @@ struct Check {
 // The percentages that a specification demands of a type of transaction.
 struct SpecifiedMix {
   double share_pct = 0;
-  double success_pct = 100;  // of transactions that neither miss nor roll back
+  // Of transactions that neither miss nor roll back; none: the specification does not say.
+  std::optional<double> success_pct = 100;
 };
 
 // A type of transaction.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks recovered tables with SQL written from the specifications (proof/sql/).
 
-A round runs TPC-C, TPC-B or TATP at a small scale, kills it (SIGKILL), recovers it with --export,
+A round runs TPC-C, TPC-B, TATP or SmallBank at a small scale, kills it (SIGKILL), recovers it with --export,
 loads the CSV files into DuckDB, and asks for the rows that violate each of the specification's
 conditions. It uses none of logjam's own checks. With --break, the script also tests the conditions:
 it changes one value of the exported files, and the condition must return a row. The first round
@@ -27,7 +27,7 @@ except ImportError:
 
 SQL = os.path.join(rounds.ROOT, "proof", "sql")
 PYTHON = os.path.join(rounds.ROOT, "build", "judge", "bin", "python")  # has DuckDB
-WORKLOADS = ["tatp", "tpcb", "tpcc"]
+WORKLOADS = ["smallbank", "tatp", "tpcb", "tpcc"]
 
 
 def plus_one(value):
@@ -63,6 +63,11 @@ BREAKS = {
         5: ("account", "a_balance", plus_one),
         6: ("history", "h_b_id", plus_one),
         7: ("teller", "t_b_id", plus_one),
+    },
+    "smallbank": {
+        1: ("checking", "custid", plus_one),
+        2: ("checking", "bal", plus_one_cent),
+        3: ("savings", "bal", "-0.01"),
     },
     "tatp": {
         1: ("subscriber", "sub_nbr", lambda value: value[1:]),

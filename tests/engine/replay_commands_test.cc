@@ -122,6 +122,7 @@ TEST_F(ReplayCommands, OnlyOptimisticProtocolsUseSeveralThreads) {
 TEST_F(ReplayCommands, ThreadsThatKeepConflictingRebuildTheDatabase) {
   const std::vector<std::pair<std::string, Flags>> few_rows = {
       {"ledger", {{"ledger", "keys:4,cells:8,slots:4"}}},
+      {"smallbank", {{"smallbank_accounts", "3"}}},
       {"tpcb", {{"tpcb_branches", "1"}, {"tpcb_accounts", "5"}}},
       {"tpcc", {{"tpcc_warehouses", "1"}, {"tpcc_items", "20"}, {"tpcc_customers", "10"}}},
       {"ycsb", {{"ycsb_records", "8"}, {"ycsb_value_bytes", "100"}, {"ycsb_workload", "D"}}},
