@@ -17,7 +17,7 @@ CommitLog::CommitLog(WorkerContext& context)
       traits_(log_.traits()),
       stream_mask_((uint64_t{1} << traits_.stream_bits) - 1),
       home_(traits_.stream_bits == 0 ? 0 : log_.home(context.id)),
-      max_record_bytes_(log_.max_record_bytes()),
+      max_record_bytes_(std::min(log_.max_record_bytes(), kMostRecordBytes)),
       vector_(parts_.row_vectors == nullptr ? 0 : parts_.row_vectors->streams()) {
   LJ_ASSERT(!stamps_reads() || traits_.number_drawn == NumberDrawn::kBefore);
   LJ_ASSERT((parts_.early_numbers != nullptr) ==

@@ -152,6 +152,19 @@ void add_checkpoints(bool any, const RunResult& result, Row* row) {
                {"between_tps", value(between_tps, 1)}});
 }
 
+// Appends the columns about long and short transactions, empty unless the workload has both kinds.
+void add_by_length(const RunResult& result, Row* row) {
+  const auto percentile = [](const std::optional<RunResult::OfLength>& of, double fraction) {
+    if (!of || of->commit.count() == 0) return Value();
+    return number(platform::ticks_to_ns(of->commit.percentile(fraction)) * 1e-3);
+  };
+  append(row,
+         {{"short_commit_p50_us", percentile(result.of_short, 0.5)},
+          {"short_commit_p99_us", percentile(result.of_short, 0.99)},
+          {"long_transactions", result.of_long ? Value(result.of_long->transactions) : Value()},
+          {"long_commit_p99_us", percentile(result.of_long, 0.99)}});
+}
+
 }  // namespace
 
 Row make_row(const Settings& settings, const Workload& workload, const RunResult& result,
@@ -207,6 +220,7 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
   add_aborts(result, ended, &row);
   add_latency("exec", result.execution, &row);
   add_latency("commit", result.commit, &row);
+  add_by_length(result, &row);
   row.emplace_back("pipeline_full_pct", value_if(options.commit == CommitPolicy::kPipelined,
                                                  number(pipeline_full_pct(options, result))));
   add_log_use(result, transactions, &row);

@@ -185,6 +185,11 @@ constexpr RowColumn kColumns[] = {
      "time from the first start (with `--rate`: from the intended start) to the acknowledgement; "
      "with `--rate` a transaction without acknowledgement at the end counts with the time that it "
      "has waited"},
+    {"short_commit_*_us", "run",
+     "`commit_*_us` of the short transactions; this and the next two are empty unless the workload "
+     "mixes long and short transactions (`--ycsb_long_rows`)"},
+    {"long_transactions", "run", "long transactions acknowledged in the measured time"},
+    {"long_commit_p99_us", "run", "`commit_p99_us` of the long transactions"},
     {"mean_group_size", "micro", "inserts in a consolidated group"},
     {"consolidated_pct", "micro", "share of inserts that joined a group"},
     {"delegated_releases", "micro", "buffer regions that another thread released"},

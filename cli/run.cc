@@ -13,6 +13,7 @@
 #include "cli/output.h"
 #include "cli/recovered_log.h"
 #include "cli/report.h"
+#include "logging/format/record.h"
 #include "logging/format/text_block.h"
 #include "logging/log.h"
 #include "platform/assert.h"
@@ -60,6 +61,19 @@ void claim_outputs(const Settings& settings, const Row& row) {
   if (!settings.timeline.empty()) TimelineFile::claim(settings.timeline);
   if (!settings.record.empty()) claim_record(settings.record);  // before the claim of --history
   if (!settings.history.empty()) claim_history(settings.history);
+}
+
+// Returns the length of the longest record of such a transaction, or a little more.
+uint64_t longest_record(const Settings& settings, const LargestTransaction& largest) {
+  const uint64_t row = padded_row(largest.row_bytes);
+  if (settings.scheme->traits.commands) {
+    const LoggedCommand nothing;
+    return sizeof(RecordHeader) + encoded_bytes(nothing) + largest.command_bytes;
+  }
+  if (settings.run.log_records == LogRecords::kOperation) {
+    return sizeof(RecordHeader) + sizeof(WriteHeader) + 2 * row;  // before and after
+  }
+  return sizeof(RecordHeader) + largest.rows * (sizeof(WriteHeader) + row);
 }
 
 // The steps of one `logjam run`. It refuses flags before it changes files or does long work.
@@ -112,10 +126,12 @@ void Steps::settle() {
     platform::refuse("--device=" + settings_.log.device + " cannot continue a log");
   }
   workload_ = make_with_history(*settings_.workload);
-  if (workload_->spec().own_arrivals && settings_.run.rate != 0) {
+  if (workload_->spec().own_arrivals &&
+      (!settings_.run.rates.empty() || settings_.run.think_ns != 0)) {
     platform::refuse("the transactions of --workload=" + std::string(settings_.workload->name) +
-                     " have times of their own, so --rate cannot go with them");
+                     " have times of their own, so --rate and --think_us cannot go with them");
   }
+  settings_.log.record_bytes = longest_record(settings_, workload_->spec().largest);
   settings_.log.header.scale = workload_->spec().description;
   std::string given = changed_flags();
   if (given.size() > kMostGivenBytes) given.replace(kMostGivenBytes, std::string::npos, " ...");

@@ -58,6 +58,14 @@ struct Headline {
   bool with_rollbacks = false;  // rolled-back transactions count
 };
 
+// The most that one transaction logs. From it follows the length of the longest record, and a run
+// whose log buffers cannot take this record is refused.
+struct LargestTransaction {
+  uint64_t rows = 0;           // rows that it changes
+  uint32_t row_bytes = 0;      // bytes of each of these rows
+  uint64_t command_bytes = 0;  // of Client::command()
+};
+
 // The facts about a workload that its flags determine.
 struct Specification {
   std::string description;      // one line: the workload's name, scale and distribution
@@ -65,6 +73,8 @@ struct Specification {
   // The most memory that one worker's inserts take per second (for Run::prefault()).
   uint64_t growth_bytes_s = 0;
   std::vector<TypeSpecification> types = {};
+  // May stay empty if no transaction logs more than some kilobytes.
+  LargestTransaction largest = {};
   std::optional<Headline> headline = std::nullopt;
   bool own_arrivals = false;  // the clients have Client::arrivals_ns()
   // Returns a warning about a result of `tps` transactions per second, or "". Null: no warning.
@@ -92,6 +102,10 @@ class Client {
   // ascending, for an open loop of the workload's own. If not empty, it has an element for each
   // transaction. The result is valid while the client lives.
   virtual std::span<const uint64_t> arrivals_ns() const { return {}; }
+
+  // Returns whether all transactions of this client are the long ones of a mix of long and short
+  // transactions. The latencies of long and of short transactions have columns of their own.
+  virtual bool is_long() const { return false; }
 
   // Functions for logs of commands (WorkloadInfo::has_commands).
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "logging/format/log_file.h"
+#include "logging/format/record.h"
 #include "platform/assert.h"
 #include "platform/clock.h"
 #include "platform/fatal.h"
@@ -83,10 +84,12 @@ Log::Log(LogOptions options) : options_(std::move(options)) {
   choose_sync(layout);
   open(layout);
   scheme_ = options_.scheme->make(options_.config);
-  if (layout.streams != 0 && options_.record_bytes > scheme_->max_record_bytes()) {
+  const uint64_t most = std::min(scheme_->max_record_bytes(), kMostRecordBytes);
+  if (layout.streams != 0 && options_.record_bytes > most) {
     platform::refuse("records of " + std::to_string(options_.record_bytes) + " bytes exceed the " +
-                     std::to_string(scheme_->max_record_bytes()) +
-                     " that the log buffer can take: raise --log_buffer_mb");
+                     std::to_string(most) + " that " +
+                     (most == kMostRecordBytes ? "a record can have"
+                                               : "the log buffer can take: raise --log_buffer_mb"));
   }
   options_.before_replace(options_.header);
   if (directories_ != nullptr) {

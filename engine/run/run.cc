@@ -93,6 +93,16 @@ class ProgressLine {
   Totals last_;
 };
 
+void add_up_by_length(const Workers& workers, RunResult* result) {
+  if (std::ranges::none_of(workers, [](const auto& worker) { return worker->is_long(); })) return;
+  for (const auto& worker : workers) {
+    auto& sum = worker->is_long() ? result->of_long : result->of_short;
+    if (!sum) sum.emplace();
+    sum->transactions += worker->stats().transactions();
+    sum->commit.add(worker->stats().commit);
+  }
+}
+
 void add_up(const Workers& workers, RunResult* result) {
   result->by_type.resize(workers.front()->stats().by_type.size());
   for (const auto& worker : workers) {
@@ -397,6 +407,7 @@ RunResult Run::collect() {
       result_.out_of_memory || stop_requested.load(platform::memory_order_relaxed);
   LOG_IF(WARNING, result_.out_of_memory) << "the run ends early: hardly any memory is left";
   add_up(workers_, &result_);
+  add_up_by_length(workers_, &result_);
   return std::move(result_);
 }
 

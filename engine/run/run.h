@@ -98,6 +98,12 @@ struct RunResult : Measurements<uint64_t, HistogramSum> {
   double drain_seconds = 0;
   Counters counters;  // the scheme's counters of the measured phase
   CheckpointStats checkpoints;
+  // If clients say is_long(): the transactions of these clients and of the others.
+  struct OfLength {
+    uint64_t transactions = 0;
+    HistogramSum commit;  // as Measurements::commit
+  };
+  std::optional<OfLength> of_long, of_short;
 
   uint64_t abort_count() const;
 };

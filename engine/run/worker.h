@@ -58,6 +58,7 @@ class alignas(platform::kCacheLine) Worker {
   const WorkerStats& stats() const { return stats_[1]; }
   const WorkerStats& warm_up_stats() const { return stats_[0]; }
   const Breakdown& breakdown() const { return breakdown_; }
+  bool is_long() const { return client_->is_long(); }
 
  private:
   // A pre-committed transaction that is not known to be durable. With --commit=async it is

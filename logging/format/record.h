@@ -167,7 +167,8 @@ struct LoggedCommand {
   std::span<const std::byte> input;
 };
 
-inline constexpr uint32_t kMostWrites = 65535;  // in a record
+inline constexpr uint32_t kMostWrites = 65535;              // in a record
+inline constexpr uint64_t kMostRecordBytes = ~uint32_t{7};  // RecordHeader::bytes has 32 bits
 
 constexpr uint32_t padded_row(uint32_t row_bytes) { return (row_bytes + 7) & ~uint32_t{7}; }
 

@@ -33,6 +33,11 @@ const platform::TestValue die_after("history_die_after");
 
 constexpr size_t kMostWrites = 4096;  // of a transaction
 
+std::string too_many_writes(uint64_t writes) {
+  return "--history records at most " + std::to_string(kMostWrites) +
+         " writes of a transaction, and one has " + std::to_string(writes);
+}
+
 size_t payload_bytes(size_t writes) {
   return sizeof(WritesHeader) + writes * sizeof(RecordedWrite);
 }
@@ -130,8 +135,7 @@ class RecordingClient final : public ForwardingClient, private CommitObserver {
     history_.record_start();
     const size_t writes = transaction_.changes();
     if (writes > kMostWrites) {
-      platform::fatal("--history records at most " + std::to_string(kMostWrites) +
-                      " writes of a transaction, and one has " + std::to_string(writes));
+      platform::fatal(too_many_writes(writes));
     }
     LJ_ASSERT(!committing_ && !area_.full_for(payload_bytes(writes)));
     auto* header = reinterpret_cast<WritesHeader*>(area_.next_payload());
@@ -154,6 +158,7 @@ class RecordingClient final : public ForwardingClient, private CommitObserver {
     if (worker_ == 0 && ++acknowledgements_ == die_after_) std::raise(SIGKILL);
   }
   CommitObserver* commit_observer() override { return this; }
+  bool is_long() const override { return client_->is_long(); }
   bool exhausted() const override { return client_->exhausted() || is_full(area_); }
 
   static bool is_full(const HistoryArea& area) { return area.full_for(payload_bytes(kMostWrites)); }
@@ -212,7 +217,9 @@ class WithHistory final : public ForwardingWorkload {
         worker < history_.counts.size() ? history_.counts[worker] : 0);
   }
   void start_history(uint32_t workers, const HistoryOrigin& origin) override {
-    const auto counters = static_cast<uint32_t>(workload_->spec().types.size());
+    const Specification spec = workload_->spec();
+    if (spec.largest.rows > kMostWrites) platform::refuse(too_many_writes(spec.largest.rows));
+    const auto counters = static_cast<uint32_t>(spec.types.size());
     parameters_ = {name_, counters, {}, origin.unsafe, origin.ordinal, origin.after, origin.log};
     history_ = start_life(FLAGS_history, workers, parameters_);
     order_ = std::make_unique<RowOrder>();

@@ -70,6 +70,40 @@ Recorder record(int transactions) {
   return recorder;
 }
 
+// Worker 0 alone has long transactions. The other workers execute the mix.
+TEST_F(YcsbTest, WorkerZeroUpdatesConsecutiveRowsInLongTransactions) {
+  set({{"ycsb_workload", "rows-16"},
+       {"ycsb_records", "500"},
+       {"ycsb_ops", "2"},
+       {"ycsb_long_rows", "300"}});
+  const auto workload = make_workload("ycsb");
+  Database database;
+  workload->create_tables(database);
+  std::set<Key> firsts;
+  for (const uint32_t worker : {0, 1}) {
+    const auto client = workload->make_client(database, worker, 2, 1);
+    EXPECT_EQ(client->is_long(), worker == 0);
+    for (int i = 0; i < 50; ++i) {
+      Recorder recorder(database.table("usertable").row_bytes());
+      EXPECT_TRUE(client->next() == 0 || worker != 0) << "a long transaction writes";
+      EXPECT_EQ(client->execute(recorder), Status::kOk);
+      const auto& writes = recorder.writes;
+      if (worker != 0) {
+        EXPECT_EQ(writes.size() + recorder.reads.size(), 2u);
+        continue;
+      }
+      ASSERT_EQ(writes.size(), 300u);
+      firsts.insert(writes[0]);
+      for (size_t n = 0; n < writes.size(); ++n) EXPECT_EQ(writes[n], (writes[0] + n) % 500);
+    }
+  }
+  EXPECT_GT(firsts.size(), 40u);
+  const LargestTransaction largest = workload->spec().largest;
+  EXPECT_EQ(largest.rows, 300u);
+  EXPECT_EQ(largest.row_bytes, 1000u);
+  EXPECT_EQ(largest.command_bytes, 604u * 8) << "what command() has at most";
+}
+
 TEST_F(YcsbTest, AChangedByteInAFieldOfAnySizeIsFound) {
   std::vector<std::byte> field(200), scratch(200);
   for (size_t bytes = 4; bytes <= field.size(); ++bytes) {

@@ -190,7 +190,8 @@ class MicroUpdate : public Workload {
                            std::to_string(scale_.rows) + " rows of " +
                            std::to_string(scale_.row_bytes) + " B, uniform and distinct",
             .expected_bytes = table_bytes(scale_.rows, scale_.row_bytes),
-            .types = {{kind_.name}}};
+            .types = {{kind_.name}},
+            .largest = {kind_.updates, scale_.row_bytes, most_words() * sizeof(uint64_t)}};
   }
 
   std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t,
@@ -238,6 +239,9 @@ class MicroUpdate : public Workload {
     BrokenRows broken, lost;
     auto members() { return std::tie(rows, updates, balance, broken, lost); }
   };
+
+  // Returns the words of a command: two, a key for each operation, and a delta for each update.
+  uint64_t most_words() const { return 2 + 2 * kind_.updates + kind_.reads; }
 
   const Scale scale_;
   const Kind& kind_;

@@ -44,6 +44,9 @@ DEFINE_string(ycsb_read, "auto", "what reads and scans look at; row, field, or a
 DEFINE_int32(ycsb_scan_length, -1,
              "rows of a scan at the end of every transaction; of the longest scan if the mix has "
              "scans; needs the ordered index; -1: the mix's");
+DEFINE_uint64(ycsb_long_rows, 0,
+              "long beside short: rows that each transaction of worker 0 updates, of consecutive "
+              "numbers, while the other workers execute the mix; 0: all workers execute the mix");
 
 namespace logjam::ycsb {
 namespace {
@@ -125,6 +128,7 @@ constexpr std::array kVariants = {
 constexpr uint64_t kMaxRecords = uint64_t{1} << 40;
 constexpr uint32_t kMaxValueBytes = 1 << 20;
 constexpr uint32_t kMaxOps = 1024;
+constexpr uint64_t kMaxLongRows = 65'535;  // a record has no more writes
 constexpr double kYcsbTheta = 0.99;
 constexpr std::string_view kAuto = "auto";
 
@@ -257,6 +261,7 @@ Options options_from_flags() {
   };
   Options options{variant};
   options.records = FLAGS_ycsb_records;
+  options.long_rows = static_cast<uint32_t>(FLAGS_ycsb_long_rows);
   if (FLAGS_ycsb_value_bytes != 0) options.value_bytes = FLAGS_ycsb_value_bytes;
   if (FLAGS_ycsb_ops != 0) options.ops = FLAGS_ycsb_ops;
   options.read_ratio = ratio("read", variant.read_ratio);
@@ -317,6 +322,9 @@ std::string check_flags() {
        refuse_outside("ycsb_ops", options.ops, 1, kMaxOps),
        unless(options.ops <= options.records,
               "--ycsb_ops cannot exceed --ycsb_records: the rows of a transaction differ"),
+       refuse_outside("ycsb_long_rows", FLAGS_ycsb_long_rows, 0, kMaxLongRows),
+       unless(FLAGS_ycsb_long_rows <= options.records,
+              "--ycsb_long_rows cannot exceed --ycsb_records: the rows of a transaction differ"),
        check_sum_of_ratios(options),
        unless(
            theta >= 0 && theta < 1,
@@ -365,6 +373,10 @@ std::string describe(const Options& options) {
             std::to_string(options.scan_length) + " rows";
   } else if (options.scan_length > 0) {
     line += ", then a scan of " + std::to_string(options.scan_length) + " rows";
+  }
+  if (options.long_rows > 0) {
+    line += ", beside one worker whose transactions update " + std::to_string(options.long_rows) +
+            " rows";
   }
   return line + "; " + row_bytes(options);
 }

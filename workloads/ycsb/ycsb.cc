@@ -38,17 +38,19 @@ class YcsbClient : public Client {
         rows_(options_, shared.space, shared.ranks, shared.inserted, workers),
         random_(seed, worker),
         worker_(worker),
+        long_rows_(worker == 0 ? options_.long_rows : 0),
         free_(shared.inserted.free(worker)),
         read_below_(share_of_draws(options_.read_ratio)),
         insert_below_(read_below_ + share_of_draws(options_.insert_ratio)),
         scan_below_(insert_below_ + share_of_draws(options_.scan_ratio)),
-        operations_(options_.ops),
+        operations_(std::max(options_.ops, long_rows_)),
         new_row_(options_.insert_ratio > 0 ? options_.value_bytes : 0) {
     LJ_ASSERT(worker < platform::kMostWorkers && options_.ops > 0);
   }
   ~YcsbClient() override { shared_.acknowledged.add(acknowledged_); }
 
   uint32_t next() override {
+    if (long_rows_ > 0) return next_long();
     // The previous transaction has committed, so the rows that it inserted exist.
     inserts_ += drawn_inserts_;
     if (drawn_inserts_ > 0) shared_.inserted.publish(worker_, free_.at(inserts_));
@@ -128,6 +130,8 @@ class YcsbClient : public Client {
     return words.ended() && !operations_.empty();
   }
 
+  bool is_long() const override { return long_rows_ > 0; }
+
   // Returns the number of inserted rows and, in a higher bit, whether the transaction updates.
   uint64_t committing() override { return drawn_inserts_ | (updates_ ? kUpdated : 0); }
   void acknowledged(uint64_t number) override {
@@ -138,12 +142,12 @@ class YcsbClient : public Client {
  private:
   enum Kind : uint8_t { kRead, kUpdate, kInsert, kScan };
   struct Operation {
-    uint64_t row;  // the row's number
-    Key key;
-    uint64_t delta;   // added to the stamp by an update; the seed of an inserted row
-    uint32_t field;   // the field's number in the row
-    uint32_t length;  // the number of rows of a scan
-    Kind kind;
+    uint64_t row = 0;  // the row's number
+    Key key = 0;
+    uint64_t delta = 0;   // added to the stamp by an update; the seed of an inserted row
+    uint32_t field = 0;   // the field's number in the row
+    uint32_t length = 0;  // the number of rows of a scan
+    Kind kind = kRead;
   };
 
   // The bits of a command's word: the row's number is below bit kFieldShift.
@@ -159,6 +163,19 @@ class YcsbClient : public Client {
            : drawn < insert_below_ ? kInsert
            : drawn < scan_below_   ? kScan
                                    : kUpdate;
+  }
+
+  // Draws a transaction that updates as many rows as the flag says, which follow each other.
+  uint32_t next_long() {
+    const uint64_t first = random_.below(options_.records);
+    for (uint32_t i = 0; i < long_rows_; ++i) {
+      operations_[i] = {.row = (first + i) % options_.records,
+                        .field = static_cast<uint32_t>(random_.below(fields_.count)),
+                        .kind = kUpdate};
+    }
+    stamp_ = random_.next();
+    complete();
+    return kReadWrite;
   }
 
   // Computes from the input each operation's key and delta (Fields), drawn_inserts_ and updates_.
@@ -266,6 +283,7 @@ class YcsbClient : public Client {
   RowChooser rows_;
   Random random_;
   const uint32_t worker_;
+  const uint32_t long_rows_;  // the rows of each transaction; 0: the transactions are short
   const FreeNumbers& free_;
   const uint64_t read_below_, insert_below_, scan_below_;
   uint64_t inserts_ = 0;        // rows inserted by the transactions before the current one
@@ -324,8 +342,11 @@ class Ycsb : public Workload {
         static_cast<uint64_t>(options_.insert_ratio * static_cast<double>(table_bytes(
                                                           kMostOperationsS, options_.value_bytes)));
     if (options_.insert_ratio == 0 && options_.scan_ratio == 0) spec.types.resize(2);
-    // The shares of types follow from the ratios only if a transaction has one operation.
-    if (options_.ops > 1) return spec;
+    const bool writes = options_.updates() || options_.insert_ratio > 0;
+    spec.largest = {std::max(writes ? options_.ops : 0, options_.long_rows), options_.value_bytes,
+                    (4 + 2 * uint64_t{std::max(options_.ops, options_.long_rows)}) * 8};
+    // The shares of types follow from the ratios only if each transaction has one operation.
+    if (options_.ops > 1 || options_.long_rows > 0) return spec;
     const double reads = 100 * options_.read_ratio, inserts = 100 * options_.insert_ratio,
                  scans = 100 * options_.scan_ratio;
     const double shares[] = {std::max(0.0, 100 - reads - inserts - scans), reads, inserts, scans};
@@ -369,7 +390,7 @@ const WorkloadRegistration registration({
     // know what the run's transactions did.
     .load_flags = {"ycsb_records", "ycsb_value_bytes", "ycsb_workload", "ycsb_index", "ycsb_ops",
                    "ycsb_ratios", "ycsb_scan_length", "ycsb_update", "ycsb_read",
-                   "ycsb_distribution", "ycsb_theta"},
+                   "ycsb_distribution", "ycsb_theta", "ycsb_long_rows"},
     .check_flags = check_flags,
     .make = [] { return std::make_unique<Ycsb>(options_from_flags()); },
     .variants = table_of_variants(),
