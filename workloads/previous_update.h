@@ -5,10 +5,12 @@
 // row now has fewer updates, an update was lost, although the worker's next update was not.
 //
 // A recovery must not lose such an update either. R4 demands only the transactions from which
-// recovered transactions have read. But of a worker's transactions that read and also write, every
-// scheme recovers a prefix. A recovery keeps a prefix of the worker's log, or cuts by a
-// number that grows with each transaction of the worker. Poplar also keeps transactions after its
-// cut, but none that has read a row, as each update does.
+// recovered transactions have read. But of a worker's transactions that read and also write, a
+// scheme recovers a prefix. A recovery keeps a prefix of the worker's log, or cuts by a number that
+// grows with each transaction of the worker. Poplar also keeps transactions after its cut, but none
+// that has read a row, as each update does. Two schemes recover no prefix if they have several
+// streams: `taurus` and `rfa` may use a transaction and lose an earlier one of its worker that
+// depends on another stream. Workload::note_any_order() announces several streams.
 #pragma once
 
 #include "engine/workload.h"

@@ -248,6 +248,22 @@ TEST_F(SmallBankTest, VerifyFindsPlantedErrors) {
   expect_each_caught("smallbank", 50, planted);
 }
 
+// A recovery with several streams may lose a transaction of a worker before a later one (`taurus`).
+TEST_F(SmallBankTest, WithoutAnOrderALostDepositIsNoError) {
+  Bank bank;
+  const auto before = row<smallbank::Balance>(bank.tables.checking, 3);
+  ASSERT_EQ(bank.execute(kDepositChecking, 3), Status::kOk);
+  while (bank.one.client->next() != kWriteCheck) {
+  }
+  ASSERT_EQ(bank.one.worker.execute(*bank.one.client), Status::kOk);
+  row<smallbank::Balance>(bank.tables.checking, 3) = before;
+  const auto recovered = make_workload("smallbank");
+  EXPECT_EQ(failing(*recovered, *bank.one.database),
+            std::vector<std::string>{"no update is lost before one that is there"});
+  recovered->note_any_order();
+  expect_consistent(*recovered, *bank.one.database);
+}
+
 // The test undoes the last update of one balance. For each transaction and balance, it expects the
 // checks that a recovery has, which do not know what was acknowledged, to find the loss: half of a
 // transfer by the sums, and a whole transaction by the worker's next update.
