@@ -456,8 +456,10 @@ class Tatp : public Workload {
   }
 
   std::vector<Check> verify(Database& database) override {
-    return tatp::verify(database, options_.population, acknowledged_);
+    return tatp::verify(database, options_.population, acknowledged_, any_order_);
   }
+
+  void note_any_order() override { any_order_ = true; }
 
  private:
   std::string description() const {
@@ -471,6 +473,7 @@ class Tatp : public Workload {
 
   const Options options_;
   Acknowledged acknowledged_;
+  bool any_order_ = false;
 };
 
 const WorkloadRegistration registration({

@@ -152,8 +152,8 @@ struct Acknowledged {
 
 // Checks that each column is as loaded, or a value that transactions write, and that the rows'
 // updates are as many as were acknowledged. Also checks all references between tables, and all
-// postings. Call it when no transaction runs.
+// postings. `any_order`: see Workload::note_any_order(). Call it when no transaction runs.
 std::vector<Check> verify(Database& database, const Population& population,
-                          const Acknowledged& acknowledged);
+                          const Acknowledged& acknowledged, bool any_order);
 
 }  // namespace logjam::tatp
