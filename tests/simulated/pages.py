@@ -84,6 +84,8 @@ OTHERWISE = (
 ELSEWHERE = (
     ("CONTRIBUTING.md", "Add a scheme: a newcomer's walk",
      "followed by tests/proof/added_scheme_test.cc"),
+    ("CONTRIBUTING.md", "Make a release",
+     "a release changes the repository; tests/scripts/archive_test.py builds an archive"),
 )
 
 
