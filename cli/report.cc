@@ -154,7 +154,7 @@ void add_checkpoints(bool any, const RunResult& result, Row* row) {
 
 // Appends the columns about long and short transactions, empty unless the workload has both kinds.
 void add_by_length(const RunResult& result, Row* row) {
-  const auto percentile = [](const std::optional<RunResult::OfLength>& of, double fraction) {
+  const auto percentile = [](const std::optional<TransactionsOfLength>& of, double fraction) {
     if (!of || of->commit.count() == 0) return Value();
     return number(platform::ticks_to_ns(of->commit.percentile(fraction)) * 1e-3);
   };

@@ -81,6 +81,11 @@ struct WorkerStats : Measurements<platform::Counter, Histogram> {
   }
 };
 
+struct TransactionsOfLength {
+  uint64_t transactions = 0;
+  HistogramSum commit;  // as Measurements::commit
+};
+
 struct RunResult : Measurements<uint64_t, HistogramSum> {
   double warmup_seconds = 0;
   double seconds = 0;  // of the measured phase; 0: the run ended in its warm-up
@@ -99,11 +104,7 @@ struct RunResult : Measurements<uint64_t, HistogramSum> {
   Counters counters;  // the scheme's counters of the measured phase
   CheckpointStats checkpoints;
   // If clients say is_long(): the transactions of these clients and of the others.
-  struct OfLength {
-    uint64_t transactions = 0;
-    HistogramSum commit;  // as Measurements::commit
-  };
-  std::optional<OfLength> of_long, of_short;
+  std::optional<TransactionsOfLength> of_long, of_short;
 
   uint64_t abort_count() const;
 };

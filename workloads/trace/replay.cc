@@ -249,9 +249,9 @@ class Replay : public Workload {
 // leave rows, sorted by row, worker and time.
 std::vector<LeftState> Replay::left_states(bool knows_acknowledged) const {
   std::vector<LeftState> states;
-  for (uint16_t table = 0; table < trace_->tables.size(); ++table) {
+  for (size_t table = 0; table < trace_->tables.size(); ++table) {
     for (const InitialRow& row : trace_->tables[table].rows) {
-      states.push_back({table, row.key, 0, 0, &row.value});
+      states.push_back({static_cast<uint16_t>(table), row.key, 0, 0, &row.value});
     }
   }
   for (uint64_t i = 0; i < owners_.size(); ++i) {

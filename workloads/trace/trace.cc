@@ -288,7 +288,7 @@ std::string Parser::operation(Kind kind, const Fields& fields) {
   open_.writes |= kind != Kind::kGet && kind != Kind::kScan;
   operation.to = operation.most = ~uint64_t{0};
   if (kind == Kind::kGet || kind == Kind::kScan) {
-    const std::string wrong =
+    std::string wrong =
         fields[kSize].empty() ? "" : set_number("size", fields[kSize], &operation.most);
     if (!wrong.empty()) return wrong;
   }
