@@ -48,7 +48,7 @@ namespace {
 // Makes a chunk for each record, as in a shared buffer (--test=tide_record:1).
 const platform::TestValue chunk_is_record("tide_record");
 
-template <class Rule>
+template <WatermarkRule Rule>
 class Tide final : public WatermarkScheme {
  public:
   explicit Tide(const LogConfig& config)
@@ -160,7 +160,7 @@ class Tide final : public WatermarkScheme {
   Rule rule_;
 };
 
-template <class Rule>
+template <WatermarkRule Rule>
 SchemeInfo info(std::string_view name, std::string_view sequence, std::string_view differs = "") {
   return device_scheme({
       .name = name,

@@ -20,15 +20,30 @@
 //                and asks again.
 //
 // Only the thread of `worker` calls the first two. One thread at a time calls the last two for a
-// stream, under the lock of the stream's watermarks.
+// stream, under the lock of the stream's watermarks. The compiler checks that a rule has these
+// functions. An int stands for the place.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace logjam {
 
 // The workers of each stream.
 using WorkersOfStreams = std::vector<std::vector<uint32_t>>;
+
+template <typename Rule>
+concept WatermarkRule =
+    std::constructible_from<Rule, uint32_t, WorkersOfStreams> &&
+    requires(Rule rule, uint32_t index, uint64_t number, int (*take_place)()) {
+      {
+        rule.reserve(index, index, number, take_place)
+      } -> std::same_as<std::pair<uint64_t, int>>;
+      { rule.publish(index, number) } -> std::same_as<void>;
+      { rule.begin_watermark(index, number) } -> std::same_as<uint64_t>;
+      { rule.complete(index, number) } -> std::same_as<uint64_t>;
+    };
 
 }  // namespace logjam
