@@ -15,14 +15,6 @@ namespace {
 
 using namespace smallbank;
 
-enum Type : uint32_t {
-  kAmalgamate,
-  kBalance,
-  kDepositChecking,
-  kSendPayment,
-  kTransactSavings,
-  kWriteCheck
-};
 constexpr uint64_t kCustomers = 50;  // of small_scale()
 
 // A transaction's input, as in its command.

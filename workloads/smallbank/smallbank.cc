@@ -34,15 +34,6 @@ namespace {
 constexpr uint64_t kMaxAccounts = 1'000'000'000;
 static_assert(kMaxAccounts <= uint64_t{1} << 31, "balance_key() has 32 bits");
 
-enum Type : uint32_t {
-  kAmalgamate,
-  kBalance,
-  kDepositChecking,
-  kSendPayment,
-  kTransactSavings,
-  kWriteCheck,
-  kTypeCount
-};
 struct TypeInfo {
   std::string_view name;
   uint32_t share_pct;

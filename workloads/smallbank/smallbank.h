@@ -12,6 +12,17 @@
 
 namespace logjam::smallbank {
 
+// The types of transactions, as a command and a trace number them.
+enum Type : uint32_t {
+  kAmalgamate,
+  kBalance,
+  kDepositChecking,
+  kSendPayment,
+  kTransactSavings,
+  kWriteCheck,
+  kTypeCount
+};
+
 using Name = std::array<char, 64>;  // a number in decimal, padded with zeros
 
 struct Account {
