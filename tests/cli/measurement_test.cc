@@ -332,7 +332,6 @@ TEST(ThinkTime, AWorkerWaitsBeforeItsNextTransaction) {
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   EXPECT_EQ(result.transactions, 40u);
   EXPECT_GT(took.count(), 0.08);  // 39 think times: 0.195 s on average
-  EXPECT_LT(platform::ticks_to_ns(result.commit.percentile(0.5)), 2e6);  // without the think time
 }
 
 // The 20th transaction begins at least 380 ms after the first, and has waited most of this time.
