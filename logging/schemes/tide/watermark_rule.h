@@ -35,15 +35,12 @@ namespace logjam {
 using WorkersOfStreams = std::vector<std::vector<uint32_t>>;
 
 template <typename Rule>
-concept WatermarkRule =
-    std::constructible_from<Rule, uint32_t, WorkersOfStreams> &&
+concept WatermarkRule = std::constructible_from<Rule, uint32_t, WorkersOfStreams> &&
     requires(Rule rule, uint32_t index, uint64_t number, int (*take_place)()) {
-      {
-        rule.reserve(index, index, number, take_place)
-      } -> std::same_as<std::pair<uint64_t, int>>;
-      { rule.publish(index, number) } -> std::same_as<void>;
-      { rule.begin_watermark(index, number) } -> std::same_as<uint64_t>;
-      { rule.complete(index, number) } -> std::same_as<uint64_t>;
-    };
+  { rule.reserve(index, index, number, take_place) } -> std::same_as<std::pair<uint64_t, int>>;
+  { rule.publish(index, number) } -> std::same_as<void>;
+  { rule.begin_watermark(index, number) } -> std::same_as<uint64_t>;
+  { rule.complete(index, number) } -> std::same_as<uint64_t>;
+};
 
 }  // namespace logjam
