@@ -72,6 +72,10 @@ struct ProtocolInfo {
   // If true, a transaction holds no lock before its commit(). So a replay of commands may execute
   // it before an earlier transaction (engine/recovery/commands/replay_commands.h).
   bool optimistic = false;
+  // If false, concurrent transactions may have no serial order. Then no log can hold commands,
+  // because their replay executes one transaction after the other.
+  bool serializable = true;
+  bool keeps_old_versions = false;  // of rows, for the reclaimer
 };
 
 // A protocol's file holds one static ProtocolRegistration for each of its protocols.

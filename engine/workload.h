@@ -130,10 +130,11 @@ class Client {
 
 // The run whose history is kept.
 struct HistoryOrigin {
-  uint64_t log = 0;         // the log's identity
-  uint32_t ordinal = 1;     // the number of the run in its log
-  uint32_t after = 0;       // number of the last earlier run that left a record; 0: none
-  std::string unsafe = {};  // why acknowledged transactions may be lost (R8), or empty
+  uint64_t log = 0;          // the log's identity
+  uint32_t ordinal = 1;      // the number of the run in its log
+  uint32_t after = 0;        // number of the last earlier run that left a record; 0: none
+  std::string unsafe = {};   // why acknowledged transactions may be lost (R8), or empty
+  bool serializable = true;  // whether the protocol promises a serial order
 };
 
 class Workload {

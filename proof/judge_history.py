@@ -7,7 +7,8 @@ history, whose last read contains the recovered rows (--export_history). `adya`,
 checker with the method of Elle (Kingsbury and Alvaro, VLDB 2020), must find the history strictly
 serializable. Here this means: serializable, and nothing acknowledged is lost. With --plant, the
 script also plants anomalies in each history, and the checker must find each anomaly. --keep keeps
-the histories for other checkers, such as Elle.
+the histories for other checkers, such as Elle. The checker judges protocol si by strong snapshot isolation
+instead.
 """
 
 import collections
@@ -76,11 +77,11 @@ def record(logjam, directory, scheme, device, protocol, seed):
     return crashed, exported
 
 
-def judge(path):
+def judge(path, protocol):
     """Returns the checker's verdict on a history, and the names of the anomalies that it found."""
-    done = subprocess.run([CHECKER, "check", "--json", "-m", "list-append", "-c",
-                           "strict-serializable", path], capture_output=True, text=True,
-                          timeout=120)
+    model = "strong-snapshot-isolation" if protocol == "si" else "strict-serializable"
+    done = subprocess.run([CHECKER, "check", "--json", "-m", "list-append", "-c", model, path],
+                          capture_output=True, text=True, timeout=120)
     verdict = VERDICTS.get(done.returncode)
     if verdict is None:
         raise Refused(f"adya check {path} exited {done.returncode}: {done.stdout}{done.stderr}")
@@ -206,7 +207,7 @@ def replaced(operations, at, operation):
     return [*operations[:at], operation, *operations[at + 1:]]
 
 
-def plant_all(exported, seed, keep, planted):
+def plant_all(exported, protocol, seed, keep, planted):
     """Plants each anomaly in turn, and counts the checker's verdicts in `planted`."""
     history = Exported(exported)
     for planter in PLANTERS:
@@ -215,7 +216,7 @@ def plant_all(exported, seed, keep, planted):
             planted[planter.__name__]["no place for it"] += 1
             continue
         history.write(path, *random.Random(seed).choice(ways))
-        verdict, anomalies = judge(path)
+        verdict, anomalies = judge(path, protocol)
         planted[planter.__name__][verdict] += 1
         planted[planter.__name__].update(f"as {name}" for name in anomalies)
         if verdict != "anomalous":
@@ -238,7 +239,7 @@ def main():
         seed = given.seed + number
         crash, exported = record(given.logjam, directory, scheme, device, protocol, seed)
         start = time.monotonic()
-        verdict, anomalies = judge(exported)
+        verdict, anomalies = judge(exported, protocol)
         longest = max(longest, time.monotonic() - start)
         crashed += crash
         pairs.add((scheme, protocol))
@@ -248,7 +249,7 @@ def main():
         if verdict != "valid":
             print(f"{verdict}: seed {seed}, {scheme}, {protocol}: {anomalies}", flush=True)
         if given.plant:
-            plant_all(exported, seed, given.keep, planted)
+            plant_all(exported, protocol, seed, given.keep, planted)
         if not given.keep and verdict == "valid":
             os.remove(exported)
         bad += verdict != "valid"

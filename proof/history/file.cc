@@ -24,12 +24,12 @@ DEFINE_uint64(history_mb, 256, "MiB of the file of --history; the run ends when 
 namespace logjam {
 namespace {
 
-constexpr char kMagic[8] = {'l', 'o', 'g', 'j', 'a', 'm', 'H', '5'};
+constexpr char kMagic[8] = {'l', 'o', 'g', 'j', 'a', 'm', 'H', '6'};
 
 struct FileHeader {
   char magic[8];
   uint64_t checksum;  // XXH3-64 of the fields from `workers` to `run`
-  uint64_t workers, area_bytes, counters, log, ordinal, after;
+  uint64_t workers, area_bytes, counters, log, ordinal, after, serializable;
   std::array<uint64_t, 3> keys;
   char workload[32];
   char unsafe[256];
@@ -169,6 +169,7 @@ HistoryWriter::HistoryWriter(const std::string& path, uint32_t workers, uint64_t
   header.log = parameters.log;
   header.ordinal = parameters.ordinal;
   header.after = parameters.after;
+  header.serializable = parameters.serializable ? 1 : 0;
   header.keys = parameters.keys;
   put_text(header.workload, sizeof header.workload, parameters.workload);
   put_text(header.unsafe, sizeof header.unsafe, parameters.unsafe);
@@ -292,7 +293,8 @@ HistoryFile open_history_file(const std::string& path) {
                         get_text(header.unsafe, sizeof header.unsafe),
                         static_cast<uint32_t>(header.ordinal),
                         static_cast<uint32_t>(header.after),
-                        header.log};
+                        header.log,
+                        header.serializable != 0};
   history.started = header.started.load(platform::memory_order_acquire) != 0;
   history.finished = header.finished.load(platform::memory_order_acquire) != 0;
   for (uint32_t worker = 0; worker < history.workers; ++worker) {

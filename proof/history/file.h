@@ -65,6 +65,7 @@ struct HistoryFileParameters {
   uint32_t ordinal = 1;               // the number of the run in its log
   uint32_t after = 0;                 // the last earlier run that logged something; 0: none
   uint64_t log = 0;                   // the log's identity
+  bool serializable = true;           // whether the protocol promises a serial order
 };
 
 // One worker's area of a history. Only this worker may use it. The ids of its entries ascend.

@@ -220,7 +220,8 @@ class WithHistory final : public ForwardingWorkload {
     const Specification spec = workload_->spec();
     if (spec.largest.rows > kMostWrites) platform::refuse(too_many_writes(spec.largest.rows));
     const auto counters = static_cast<uint32_t>(spec.types.size());
-    parameters_ = {name_, counters, {}, origin.unsafe, origin.ordinal, origin.after, origin.log};
+    parameters_ = {name_,          counters,     {},         origin.unsafe,
+                   origin.ordinal, origin.after, origin.log, origin.serializable};
     history_ = start_life(FLAGS_history, workers, parameters_);
     order_ = std::make_unique<RowOrder>();
     if (RecordingClient::is_full(history_.writer->area(0))) {

@@ -21,7 +21,9 @@
 //
 // The checker also proves that the execution was serializable: the write-write, write-read and
 // read-write precedences among recovered and acknowledged transactions have no cycle (Adya: PL-3),
-// no range read saw a phantom, and rows of slots were inserted and erased in turn. In a history of
+// no range read saw a phantom, and rows of slots were inserted and erased in turn. If the protocol
+// of a life promises no more than snapshot isolation, a cycle may have two read-write precedences
+// in a row, and no other cycle is allowed (Cerone and Gotsman, PODC 2016). In a history of
 // several lives (proof/history/history_files.h), no transaction precedes one of an earlier life.
 #pragma once
 

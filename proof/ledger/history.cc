@@ -39,9 +39,14 @@ const char* describe(Mismatch mismatch) {
 }
 
 HistoryFileParameters history_parameters(const KeySpace& keys, const HistoryOrigin& origin) {
-  return {
-      kHistoryOf,   0,         {keys.ledger, keys.cells, keys.slots}, origin.unsafe, origin.ordinal,
-      origin.after, origin.log};
+  return {kHistoryOf,
+          0,
+          {keys.ledger, keys.cells, keys.slots},
+          origin.unsafe,
+          origin.ordinal,
+          origin.after,
+          origin.log,
+          origin.serializable};
 }
 
 void intend(HistoryArea& area, const Attempt& attempt) {
@@ -88,6 +93,8 @@ History open_history(const std::string& path) {
   const auto& [ledger, cells, slots] = read.parameters().keys;
   history.keys = {ledger, cells, slots};
   history.unsafe = read.unsafe();
+  history.serializable = std::ranges::all_of(
+      read.files, [](const HistoryFile& life) { return life.parameters.serializable; });
   for (const HistoryEntry& entry : read.entries) {
     const auto& header = *reinterpret_cast<const AttemptHeader*>(entry.payload.data());
     if (entry.payload.size() < sizeof header ||

@@ -115,6 +115,7 @@ struct History {
   std::string error;  // why a file cannot be used, in one sentence; empty if all can
   KeySpace keys;
   std::string unsafe;  // why acknowledged transactions may be lost (R8); empty if they may not
+  bool serializable = true;  // false: the protocol of a life only isolates snapshots
   std::vector<HistoryFile> lives;
   std::vector<RecordedTransaction> transactions;  // sorted by id
 

@@ -71,7 +71,8 @@ class Versions {
 };
 
 // Transactions have a serial order if the write-write, write-read and read-write precedences among
-// them, which are edges of a graph, have no cycle (Adya: PL-3).
+// them, which are edges of a graph, have no cycle (Adya: PL-3). They are isolated by snapshots if
+// each cycle has two read-write precedences in a row.
 struct SerialOrder {
   uint64_t edges = 0;     // precedences
   std::string violation;  // a cycle, as a sentence; empty if there is none

@@ -63,7 +63,7 @@ std::vector<std::byte> file_of(Input input) {
   const auto put = [&](size_t at, const void* bytes, size_t count) {
     std::memcpy(&file[at], bytes, count);
   };
-  put(0, "logjamH5", 8);
+  put(0, "logjamH6", 8);
   const Input numbers = parts.take(kNumbers);
   if (!numbers.empty()) put(kFirstNumber, numbers.data(), numbers.size());
   const uint64_t bits = parts.number(8);

@@ -195,6 +195,30 @@ TEST(LedgerChecker, FindsWriteSkew) {
       "1, 1:1 overwrote what 0:1 had read at ledger key 2");
 }
 
+// Snapshot isolation allows a cycle only if it has two read-write precedences in a row.
+TEST(LedgerChecker, KnowsWhatSnapshotsAllow) {
+  World write_skew("", false);
+  const TransactionId a = write_skew.id(0), b = write_skew.id(1);
+  write_skew.record(a, {{1, 0}, {2, 0}}, {{1, 0}});
+  write_skew.record(b, {{1, 0}, {2, 0}}, {{2, 0}}, kThere);
+  write_skew.write(1, a);
+  write_skew.write(2, b);
+  write_skew.expect("");
+
+  World read_skew("", false);
+  const TransactionId writer = read_skew.run(0, {}, {1, 3});
+  read_skew.write(2, read_skew.make(1, {{1, writer}, {3, 0}}, {{2, 0}}));
+  read_skew.expect(
+      "not isolated by snapshots: a cycle of 2 transactions: 0:1 overwrote what 1:1 had read at "
+      "ledger key 3, 1:1 read 0:1 at ledger key 1");
+
+  World lost("", false);  // an update
+  lost.run(0, {}, {1});
+  const TransactionId stale = lost.make(1, {{1, 0}}, {{1, make_id(0, 1)}});
+  lost.write(1, stale);
+  EXPECT_FALSE(lost.check().passed);
+}
+
 // A read-only transaction sees the second of two transactions, but not the first. The history is
 // correct if the reader was not acknowledged.
 TEST(LedgerChecker, FindsAReadOnlyAnomaly) {

@@ -35,9 +35,10 @@ enum Fate { kLost, kThere, kAcknowledged };
 // A small database with its history. Its transactions run one after another.
 class World {
  public:
-  explicit World(const std::string& unsafe = "")
-      : writer_(std::make_unique<HistoryWriter>(path_, 3, 3 * 65536,
-                                                history_parameters(keys_, {.unsafe = unsafe}))) {
+  explicit World(const std::string& unsafe = "", bool serializable = true)
+      : writer_(std::make_unique<HistoryWriter>(
+            path_, 3, 3 * 65536,
+            history_parameters(keys_, {.unsafe = unsafe, .serializable = serializable}))) {
     writer_->keep();
     for (Key key = 0; key < kKeys; ++key) {
       rows_.ledger.emplace_back(key, LedgerRow{}).second.seal(key);
