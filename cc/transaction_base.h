@@ -93,6 +93,7 @@ class Postings {
     const Key key = schema.key_of(tuple.key, row);
     bool taken = false;
     if (schema.unique) {
+      owner_.self().checks_unique(true);
       const Status status = owner_.walk_key(index, key, [&](Keyed* entry) {
         const auto& posting = *static_cast<Posting*>(entry);
         if (posting.tuple == &tuple) return WalkStep::kContinue;
@@ -102,6 +103,7 @@ class Postings {
         taken = taken || matches(schema, posting, other);
         return WalkStep::kContinue;
       });
+      owner_.self().checks_unique(false);
       if (status != Status::kOk) return status;
     }
     if (taken) return Status::kExists;
@@ -289,6 +291,10 @@ class TransactionBase : public ProtocolTransaction {
       return postings_.visit(table, which, *static_cast<Posting*>(entry), bytes, visit);
     });
   }
+
+  // Notes that the calls until checks_unique(false) look for another row with a unique key. A
+  // protocol whose reads are not validated redefines this function.
+  void checks_unique(bool) {}
 
  protected:
   bool fail(AbortReason reason) {

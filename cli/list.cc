@@ -115,7 +115,8 @@ std::vector<Row> variant_rows() {
 }
 
 Row protocol_row(const ProtocolInfo& protocol) {
-  return {{"name", protocol.name}, {"what", protocol.what}};
+  return {
+      {"name", protocol.name}, {"what", protocol.what}, {"serializable", protocol.serializable}};
 }
 
 // Returns all lists, in the order in which `logjam list` prints them.

@@ -265,7 +265,7 @@ Settings run_settings() {
   if (device_traits(FLAGS_device).discards) {
     refuse("--device=discard never makes a commit durable: only `logjam micro` takes it");
   }
-  refuse_if(check_commands(*settings.workload, *settings.scheme));
+  refuse_if(check_commands(*settings.workload, *settings.protocol, *settings.scheme));
   if (settings.scheme->traits.commands) {
     if (settings.run.log_records == LogRecords::kOperation) {
       refuse("--log=" + FLAGS_log +

@@ -8,6 +8,7 @@
 
 #include "cli/flags.h"
 #include "cli/options.h"
+#include "engine/recovery/commands/replay_commands.h"
 #include "logging/directory_locks.h"
 #include "logging/scheme_registry.h"
 #include "platform/assert.h"
@@ -138,8 +139,10 @@ ChainOptions chain_options(const RecoveryOptions& recovery, const LogChain& chai
   for (const RecoveryStart& start : chain.starts) {
     for (const LogFiles& run : start.runs) {
       // Only the replay of commands executes transactions, and so needs a protocol.
-      if (!scheme_named(run.header.scheme).traits.commands) continue;
+      const SchemeInfo& scheme = scheme_named(run.header.scheme);
+      if (!scheme.traits.commands) continue;
       protocol = &protocol_named(recovery.protocol);
+      refuse_if(check_commands(workload, *protocol, scheme));
       if (recovery.order != ReplayOrder::kMerged) continue;
       platform::refuse("--replay=merge is for values; the log of scheme " + run.header.scheme +
                        " holds commands, which are executed in their order anyway");

@@ -79,13 +79,17 @@ void add_cost(const RunResult& result, double transactions, Row* row) {
   const auto of_cores = [&](double seconds) {
     return number(100 * per(seconds, result.seconds * platform::core_count()));
   };
-  append(row, {{"vol_switches_txn", switches(result.usage.voluntary)},
-               {"invol_switches_txn", switches(result.usage.involuntary)},
-               {"cpu_us_txn", number(per(result.usage.cpu_seconds * 1e6, transactions), 3)},
-               {"cpu_pct", of_cores(result.usage.cpu_seconds)},
-               {"system_pct", of_cores(result.usage.system_seconds)},
-               {"memory_start_mb", mb(result.memory_start_bytes)},
-               {"memory_end_mb", mb(result.memory_end_bytes)}});
+  append(row,
+         {{"vol_switches_txn", switches(result.usage.voluntary)},
+          {"invol_switches_txn", switches(result.usage.involuntary)},
+          {"cpu_us_txn", number(per(result.usage.cpu_seconds * 1e6, transactions), 3)},
+          {"cpu_pct", of_cores(result.usage.cpu_seconds)},
+          {"system_pct", of_cores(result.usage.system_seconds)},
+          {"memory_start_mb", mb(result.memory_start_bytes)},
+          {"memory_end_mb", mb(result.memory_end_bytes)},
+          {"old_versions_mb", result.old_version_bytes
+                                  ? number(static_cast<double>(*result.old_version_bytes) * 1e-6)
+                                  : Value()}});
   const auto& ticks = result.activity_ticks;
   const auto all = static_cast<double>(std::accumulate(ticks.begin(), ticks.end(), uint64_t{0}));
   for (size_t i = 0; i < ticks.size(); ++i) {

@@ -18,11 +18,15 @@ namespace {
 
 bool can_be_explored(const SchemeInfo& scheme) { return scheme.stream_count(1, LogConfig{}) != 0; }
 
-std::string draw_scheme(Draws& draws, const std::string& wanted) {
+std::string draw_scheme(Draws& draws, const std::string& wanted, const std::string& cc) {
+  const ProtocolInfo* protocol = find_protocol(cc);
+  const bool commands = protocol == nullptr || protocol->serializable;
   std::vector<std::string> names;
   for (const SchemeInfo& scheme : all_schemes()) {
     // Leaves out logs in non-volatile memory: they need one directory, and a round may have two.
-    if (can_be_explored(scheme) && !scheme.traits.in_place) names.emplace_back(scheme.name);
+    // A log of commands needs a serializable protocol.
+    if (!can_be_explored(scheme) || scheme.traits.in_place) continue;
+    if (commands || !scheme.traits.commands) names.emplace_back(scheme.name);
   }
   std::string drawn = names[draws.below(names.size())];
   if (wanted == "every") return drawn;
@@ -37,10 +41,10 @@ std::string draw_scheme(Draws& draws, const std::string& wanted) {
   return wanted;
 }
 
-std::string draw_protocol(Draws& draws, const std::string& wanted) {
+std::string draw_protocol(Draws& draws, const std::string& wanted, bool commands) {
   const auto& all = all_protocols();
-  std::string drawn(all[draws.below(all.size())].name);
-  if (wanted == "every") return drawn;
+  const ProtocolInfo& drawn = all[draws.below(all.size())];
+  if (wanted == "every") return commands && !drawn.serializable ? "occ" : std::string(drawn.name);
   if (find_protocol(wanted) == nullptr) {
     std::vector<std::string_view> names;
     for (const ProtocolInfo& protocol : all) names.push_back(protocol.name);
@@ -137,11 +141,11 @@ RoundFlags flags_of_round(uint64_t seed, const WantedRound& wanted) {
   const auto give = [&flags](const std::string& name, const std::string& value) {
     if (!given_flags().contains(name)) flags.emplace_back(name, value);
   };
-  const std::string log = draw_scheme(draws, wanted.scheme);
+  const std::string log = draw_scheme(draws, wanted.scheme, wanted.protocol);
   const bool commands = find_scheme(log)->traits.commands,
              in_memory = find_scheme(log)->traits.in_place;
   flags.emplace_back("log", log);
-  flags.emplace_back("cc", draw_protocol(draws, wanted.protocol));
+  flags.emplace_back("cc", draw_protocol(draws, wanted.protocol, commands));
   give("commit", draws.one_of({"sync", "pipelined", "pipelined", "async"}));
   const std::string records = draws.one_of({"txn", "op", "txn,range", "op,range"});
   if (commands) {

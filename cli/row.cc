@@ -220,6 +220,10 @@ constexpr RowColumn kColumns[] = {
     {"memory_start_mb", "run",
      "resident memory when the measured time began, what inserts may take included"},
     {"memory_end_mb", "run", "resident memory at the end"},
+    {"old_versions_mb", "run",
+     "megabytes of old versions of rows that waited at once for the ends of transactions, at most, "
+     "added over the workers: what long transactions cost under `--cc=si`; empty for other "
+     "protocols. `memory_end_mb` contains them"},
     {"time_*_pct", "run",
      "shares of workers' time, sampled (`--breakdown=false` switches this off); "
      "`time_space_wait_pct`, waiting for room in the log, is timed in full"},

@@ -137,7 +137,9 @@ void Steps::settle() {
   if (given.size() > kMostGivenBytes) given.replace(kMostGivenBytes, std::string::npos, " ...");
   settings_.log.header.given = given;
   claim_outputs(settings_, make_row(settings_, *workload_, RunResult{}, ""));
-  refuse_too_large(workload_->spec().expected_bytes, log_buffers(settings_.log));
+  // In the end each row may have an old version.
+  const uint64_t copies = settings_.protocol->keeps_old_versions ? 2 : 1;
+  refuse_too_large(copies * workload_->spec().expected_bytes, log_buffers(settings_.log));
   const std::string sync = unsafe_sync(settings_.log);
   if (!sync.empty()) platform::append_part(&settings_.unsafe, ", ", sync);
   excused_ = settings_.unsafe;
@@ -175,10 +177,12 @@ void Steps::open() {
   if (continued_) recover();
   settings_.log.history = !settings_.history.empty();
   settings_.log.before_replace = [this](const LogFileHeader& header) {
-    workload_->start_history(settings_.run.threads, {.log = header.log,
-                                                     .ordinal = header.ordinal,
-                                                     .after = continued_ ? continued_->after() : 0,
-                                                     .unsafe = excused_});
+    workload_->start_history(settings_.run.threads,
+                             {.log = header.log,
+                              .ordinal = header.ordinal,
+                              .after = continued_ ? continued_->after() : 0,
+                              .unsafe = excused_,
+                              .serializable = settings_.protocol->serializable});
   };
   settings_.log.replaced = [this] { workload_->keep_history(); };
   if (!settings_.record.empty()) recording_.emplace(settings_.record);

@@ -32,7 +32,7 @@ def arguments():
     made.add_argument("--lives", action="store_true",
                       help="play rounds of three to five lives, with checkpoints (crash_round.h)")
     made.add_argument("--scheme",
-                      help="play only rounds of this scheme: 48, if --rounds has all combinations (2000)")
+                      help="play only rounds of this scheme: 60, if --rounds has all combinations (2200)")
     made.add_argument("--sync", choices=("dsync", "fdatasync", "fsync"),
                       help="the sync method of all rounds, in place of drawn ones")
     made.add_argument("--build", default="build", help="the binaries' directory, under the root")

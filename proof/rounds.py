@@ -1,5 +1,6 @@
 """Runs logjam, kills the run and recovers its log: functions for this folder's scripts."""
 
+import json
 import os
 import re
 import subprocess
@@ -34,14 +35,16 @@ def draw_records(scheme, draw):
 
 
 def combinations(logjam):
-    """Lists all combinations of a scheme, the device that it needs or "", and a protocol. Both
-    scheme and protocol differ between consecutive combinations."""
+    """Lists all combinations of a scheme, the device that it needs or "", and a protocol, without
+    those that logjam refuses. Scheme and protocol differ between consecutive combinations."""
     schemes = [(name, flags.get("device", "")) for name, flags in schemes_of(logjam).items()]
-    listed = subprocess.run([logjam, "list", "protocols"], capture_output=True, text=True,
+    listed = subprocess.run([logjam, "list", "protocols", "--json"], capture_output=True, text=True,
                             check=True).stdout
-    protocols = [line.split()[0] for line in listed.splitlines()[1:] if line.strip()]
-    return [(*schemes[at], protocols[(turn + at) % len(protocols)])
-            for turn in range(len(protocols)) for at in range(len(schemes))]
+    protocols = json.loads(listed)["protocols"]
+    pairs = [(scheme, protocols[(turn + at) % len(protocols)])
+             for turn in range(len(protocols)) for at, scheme in enumerate(schemes)]
+    return [(*scheme, protocol["name"]) for scheme, protocol in pairs
+            if protocol["serializable"] or scheme[0] != "command"]
 
 
 def has_begun(history):

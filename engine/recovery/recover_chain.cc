@@ -235,7 +235,7 @@ void reset_versions(Database& database, uint32_t threads) {
     // Each part removes its own keys, and no thread inserts. So each removal succeeds in the end.
     platform::parallel_for_parts(parts, threads, [&](uint32_t part) {
       for (const Key key : leaving[part].keys) {
-        while (!table->remove_absent(key, 0, &leaving[part].retired)) {
+        while (!table->remove_absent(key, 0, false, &leaving[part].retired)) {
         }
       }
     });

@@ -113,6 +113,9 @@ void add_up(const Workers& workers, RunResult* result) {
         sum += part.value();
       }
     });
+    if (const auto bytes = worker->old_version_bytes()) {
+      result->old_version_bytes = result->old_version_bytes.value_or(0) + *bytes;
+    }
     for (size_t i = 0; i < result->activity_ticks.size(); ++i) {
       result->activity_ticks[i] += worker->breakdown().sampled_ticks()[i];
     }

@@ -96,6 +96,9 @@ struct RunResult : Measurements<uint64_t, HistogramSum> {
   platform::ProcessUse usage;
   uint64_t memory_start_bytes = 0;  // of the process, when the measured phase begins
   uint64_t memory_end_bytes = 0;
+  // The most bytes of replaced old versions that waited at once for the ends of transactions, added
+  // over the workers.
+  std::optional<uint64_t> old_version_bytes;
   bool out_of_memory = false;  // the run ended early because hardly any memory was left
   // The workers' time in each activity, in sampled ticks.
   std::array<uint64_t, static_cast<size_t>(Activity::kCount)> activity_ticks{};

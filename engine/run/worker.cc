@@ -20,7 +20,7 @@ Worker::Worker(uint32_t id, const RunOptions& options, Workload& workload, Datab
       timeline_(timeline),
       protocol_(protocol),
       commands_(scheme.traits().commands),
-      reclaimer_(control.epochs, CommitPoint::kQueues, arena),
+      reclaimer_(control.epochs, CommitPoint::kQueues, arena, protocol.keeps_old_versions),
       breakdown_(options.breakdown, id, &control.window),
       context_{.id = id, .options = options},
       pipeline_(scheme, id, options.pipeline_depth),

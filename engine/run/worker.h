@@ -59,6 +59,11 @@ class alignas(platform::kCacheLine) Worker {
   const WorkerStats& warm_up_stats() const { return stats_[0]; }
   const Breakdown& breakdown() const { return breakdown_; }
   bool is_long() const { return client_->is_long(); }
+  // Returns nothing if the protocol keeps no old versions. Call it when the worker has ended.
+  std::optional<uint64_t> old_version_bytes() const {
+    if (!protocol_.keeps_old_versions) return std::nullopt;
+    return reclaimer_.most_waiting_bytes();
+  }
 
  private:
   // A pre-committed transaction that is not known to be durable. With --commit=async it is

@@ -19,6 +19,9 @@ std::unique_ptr<Index> make_index(IndexKind kind, const IndexOptions& options) {
 uint64_t tuple_bytes(uint32_t row_bytes) {
   return sizeof(Tuple) + (uint64_t{row_bytes} + 7) / 8 * 8;
 }
+uint64_t bytes_of_old_version(uint32_t row_bytes) {
+  return tuple_bytes(row_bytes) - sizeof(Tuple) + sizeof(OldVersion);
+}
 
 // Returns the alignment of a tuple. A tuple that fits into a cache line must not straddle two
 // lines. A longer tuple starts at the begin of a line if this wastes little memory.
@@ -37,7 +40,10 @@ uint64_t table_bytes(uint64_t rows, uint32_t row_bytes, size_t secondaries) {
 }
 
 Table::Table(uint16_t id, TableSchema schema)
-    : id_(id), schema_(std::move(schema)), free_tuples_(tuple_bytes(row_bytes())) {
+    : id_(id),
+      schema_(std::move(schema)),
+      free_tuples_(tuple_bytes(row_bytes())),
+      free_old_versions_(bytes_of_old_version(row_bytes())) {
   const IndexOptions options{.unique = true, .expected_entries = schema_.expected_rows};
   primary_ = make_index(schema_.kind, options);
   reclaims_ = primary_->removes() && schema_.secondaries.empty();
@@ -64,12 +70,25 @@ void Table::free(Tuple* tuple, Arena& arena) {
   if (!arena.free(tuple, tuple_bytes(row_bytes()))) free_tuples_.free(tuple, arena);
 }
 
+OldVersion* Table::new_old_version(Arena& arena) {
+  void* memory = free_old_versions_.allocate(arena);
+  if (memory == nullptr) memory = arena.allocate(old_version_bytes());
+  return new (memory) OldVersion;
+}
+
+uint64_t Table::old_version_bytes() const { return bytes_of_old_version(row_bytes()); }
+
 namespace {
 
-// Takes the locks of both protocols; the lock of the protocol that is not in use is always free.
-// Returns false if a transaction holds the tuple.
-bool lock_forever(Tuple& tuple, Version version) {
+// Takes the locks of all protocols; the lock of a protocol that is not in use is always free.
+// Returns false if a transaction holds the tuple. With `old_versions`, Tuple::lock is no lock.
+bool lock_forever(Tuple& tuple, Version version, bool old_versions) {
   if (version.locked()) return false;
+  if (old_versions) {
+    uint64_t word = version.word();
+    return tuple.version.compare_exchange_strong(word, Version::kRemoved,
+                                                 platform::memory_order_seq_cst);
+  }
   uint64_t free = 0;
   if (!tuple.lock.compare_exchange_strong(free, kLockedForever, platform::memory_order_seq_cst)) {
     return false;
@@ -86,7 +105,8 @@ bool lock_forever(Tuple& tuple, Version version) {
 
 }  // namespace
 
-bool Table::remove_absent(Key key, uint64_t sequence, std::vector<Retired>* retired) {
+bool Table::remove_absent(Key key, uint64_t sequence, bool old_versions,
+                          std::vector<Retired>* retired) {
   LJ_ASSERT(reclaims());
   Keyed* entry = primary_->find(key, nullptr);
   if (entry != nullptr) {
@@ -95,7 +115,11 @@ bool Table::remove_absent(Key key, uint64_t sequence, std::vector<Retired>* reti
     // Nothing is left to do: the row is present again; or a later transaction has erased it again,
     // and will have the tuple removed; or another worker's reclaimer is removing the tuple.
     if (!version.absent() || version.sequence() != sequence) return true;
-    if (!lock_forever(tuple, version)) return false;
+    if (!lock_forever(tuple, version, old_versions)) return false;
+    if (old_versions && newest_old_version(tuple) != nullptr) {
+      retired->push_back(
+          {const_cast<OldVersion*>(newest_old_version(tuple)), Retired::Kind::kOldVersion});
+    }
     platform::atomic_max(removed_up_to_, sequence, platform::memory_order_release);
     retired->push_back({&tuple, Retired::Kind::kTuple});
   }
@@ -105,6 +129,8 @@ bool Table::remove_absent(Key key, uint64_t sequence, std::vector<Retired>* reti
 void Table::recycle(const Retired& retired, const Arena& arena) {
   if (retired.kind == Retired::Kind::kTuple) {
     free_tuples_.free(retired.memory, arena);
+  } else if (retired.kind == Retired::Kind::kOldVersion) {
+    free_old_versions_.free(retired.memory, arena);
   } else {
     primary_->recycle(retired, arena);
   }

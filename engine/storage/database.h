@@ -12,6 +12,7 @@
 #include "engine/storage/columns.h"
 #include "engine/storage/free_list.h"
 #include "engine/storage/index.h"
+#include "engine/storage/old_version.h"
 #include "engine/storage/tuple.h"
 #include "platform/assert.h"
 #include "platform/atomic.h"
@@ -68,6 +69,9 @@ class Table {
   Tuple* new_tuple(Key key, Arena& arena);
   // Frees a new tuple that did not enter the index.
   void free(Tuple* tuple, Arena& arena);
+  // Returns memory for an old version of a row.
+  OldVersion* new_old_version(Arena& arena);
+  uint64_t old_version_bytes() const;  // of one, header included
   static Tuple* tuple_of(Keyed* primary_entry) { return static_cast<Tuple*>(primary_entry); }
   // Returns a new posting of `tuple` for `row`. The posting is in no index yet.
   Posting* new_posting(size_t secondary, const Tuple& tuple, const std::byte* row,
@@ -96,8 +100,9 @@ class Table {
   bool reclaims() const { return reclaims_; }
   // Removes the tuple of `key` from the index, if the tuple is absent and `sequence` is still its
   // sequence number. Appends the removed memory to `retired`. Returns false if a transaction holds
-  // the tuple, or if an index node cannot be removed now: call it again later.
-  bool remove_absent(Key key, uint64_t sequence, std::vector<Retired>* retired);
+  // the tuple, or if an index node cannot be removed now: call it again later. `old_versions`: the
+  // protocol keeps old versions, no transaction can read the tuple's, and they are removed too.
+  bool remove_absent(Key key, uint64_t sequence, bool old_versions, std::vector<Retired>* retired);
   // Reuses memory that remove_absent() retired, and that no thread can reach any more.
   void recycle(const Retired& retired, const Arena& arena);
   // Returns the largest sequence number of any removed tuple. An insert that makes a tuple must get
@@ -122,7 +127,7 @@ class Table {
   platform::atomic<bool> changes_{false};
   bool reclaims_ = false;
   platform::atomic<uint64_t> removed_up_to_{0};
-  FreeList free_tuples_;
+  FreeList free_tuples_, free_old_versions_;
 };
 
 // Owns its tables, which are created before any other thread uses the database.
@@ -134,7 +139,11 @@ class Database {
   Table* table(uint16_t id) { return id < tables_.size() ? tables_[id].get() : nullptr; }
   Table& table(const std::string& name);
 
+  // Returns the largest commit stamp that was drawn (old_version.h).
+  platform::atomic<uint64_t>& commit_clock() { return *commit_clock_; }
+
  private:
+  platform::Padded<platform::atomic<uint64_t>> commit_clock_{};
   std::vector<std::unique_ptr<Table>> tables_;
 };
 

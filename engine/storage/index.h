@@ -132,9 +132,9 @@ struct Finger {
   IndexNode* leaf = nullptr;
 };
 
-// Memory of a removed tuple or node. Threads may still be reading it.
+// Memory of a removed tuple or node, or of a replaced old version. Threads may still be reading it.
 struct Retired {
-  enum class Kind : uint8_t { kTuple, kLeaf, kInner };
+  enum class Kind : uint8_t { kTuple, kOldVersion, kLeaf, kInner };
   void* memory;
   Kind kind;
 };

@@ -11,6 +11,10 @@
 // the index, and a transaction that inserts the key again draws a number above removed_up_to().
 // Without Table::reclaims(), absent tuples stay.
 //
+// With old versions (old_version.h), there is a third reason: a snapshot may still contain the row.
+// So the tuple also stays until each worker has been between two transactions since the erase
+// became durable. The reclaimer also takes each old version that is no longer its row's newest.
+//
 // Only transactions that began before the removal can reach the removed tuple and index nodes. The
 // memory of these tuples and nodes is not used again until each worker has been between two
 // transactions (quiescent-state-based reclamation, as in RCU). A parked transaction (--locks=write)
@@ -27,6 +31,7 @@
 // seen the next epoch also sees the flag before it removes another tuple.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <limits>
@@ -88,15 +93,16 @@ struct Erasure {
   Table* table;
   Key key;
   uint64_t sequence;
+  uint64_t epoch = 0;  // with old versions: when the erase became durable
 };
 
 // The reclaimer of one worker.
 class Reclaimer {
  public:
   // Each of the worker's commits waits in one of `queues` queues, and becomes durable in the
-  // queue's order. `arena` belongs to the worker.
-  Reclaimer(Epochs& epochs, uint32_t queues, const Arena& arena)
-      : epochs_(epochs), arena_(arena), waiting_(queues) {}
+  // queue's order. `arena` belongs to the worker. `old_versions`: the protocol keeps old versions.
+  Reclaimer(Epochs& epochs, uint32_t queues, const Arena& arena, bool old_versions = false)
+      : epochs_(epochs), arena_(arena), old_versions_(old_versions), waiting_(queues) {}
 
   void note_erased(const Erasure& erasure) LJ_REQUIRES(platform::worker_role) {
     LJ_ASSERT_IN_TESTS(erasure.table->reclaims());
@@ -117,11 +123,26 @@ class Reclaimer {
     candidates_.push_back({&table, key, 0});
   }
 
-  // Removes and recycles some tuples. Call it between two transactions.
+  // Notes that a newer old version has replaced `version` as its row's newest; null: none.
+  void note_replaced(Table& table, const OldVersion* version) LJ_REQUIRES(platform::worker_role) {
+    LJ_ASSERT_IN_TESTS(old_versions_);
+    if (version == nullptr) return;
+    limbo_.push_back(
+        {kOpen, &table, {const_cast<OldVersion*>(version), Retired::Kind::kOldVersion}});
+    ++open_;
+    waiting_bytes_ += table.old_version_bytes();
+    most_waiting_bytes_ = std::max(most_waiting_bytes_, waiting_bytes_);
+  }
+  // Returns the bytes of the replaced old versions that waited at once for the ends of
+  // transactions, at most. Call it when the worker has ended.
+  uint64_t most_waiting_bytes() const { return most_waiting_bytes_; }
+
+  // Removes and recycles some tuples and old versions. Call it between two transactions.
   void work() LJ_REQUIRES(platform::worker_role) {
     LJ_ASSERT_IN_TESTS(erased_.empty());
     if (!candidates_.empty() && !epochs_.removals_paused()) remove_some();
-    if (!limbo_.empty()) recycle_safe();
+    if (open_ >= kAtOnce) close_batch();
+    if (!limbo_.empty() || (old_versions_ && !candidates_.empty())) recycle_safe();
   }
 
  private:
@@ -131,16 +152,25 @@ class Reclaimer {
     Retired retired;
   };
 
+  // The epoch of memory whose batch has no epoch yet.
+  static constexpr uint64_t kOpen = std::numeric_limits<uint64_t>::max();
+  static constexpr size_t kAtOnce = 32;
+
   void remove_some();
+  void close_batch();
   void recycle_safe();
 
   Epochs& epochs_;
   const Arena& arena_;
+  const bool old_versions_;
   std::vector<Erasure> erased_;               // by the committing transaction
   std::vector<std::deque<Erasure>> waiting_;  // by queue, until their transactions are durable
   std::deque<Erasure> candidates_;
   std::vector<Retired> retired_;
   std::deque<Limbo> limbo_;
+  size_t open_ = 0;  // entries at the end of limbo_ without an epoch
+  uint64_t waiting_bytes_ = 0, most_waiting_bytes_ = 0;  // of old versions in limbo_
+  uint64_t safe_ = 0;  // Epochs::safe_before(), when this worker last asked
   uint32_t since_check_ = 0;
 };
 

@@ -22,23 +22,31 @@
 namespace logjam {
 namespace {
 
-// Returns the schemes with log files, each with the record granularities that it supports. A scheme
-// that logs commands supports only one granularity: one record for each transaction.
-const auto& schemes_and_records() {
+// A scheme with log files, a record granularity and a protocol that it supports.
+struct Combination {
+  std::string scheme, records, protocol;
+};
+
+// Returns all combinations. A scheme that logs commands has one record for each transaction, and
+// needs a serializable protocol.
+const std::vector<Combination>& combinations() {
   // Computed once, because each process of the tests calls the function some thousand times.
-  static const auto pairs = [] {
-    std::vector<std::pair<std::string, std::string>> found;
+  static const auto all = [] {
+    std::vector<Combination> found;
     for (const SchemeInfo& scheme : all_schemes()) {
       if (scheme.stream_count(1, LogConfig{}) == 0) continue;
-      found.emplace_back(scheme.name, "txn");
-      if (scheme.traits.commands) continue;
-      for (const char* records : {"op", "txn,range", "op,range"}) {
-        found.emplace_back(scheme.name, records);
+      for (const char* records : {"txn", "op", "txn,range", "op,range"}) {
+        for (const ProtocolInfo& protocol : all_protocols()) {
+          if (scheme.traits.commands &&
+              (records != std::string_view("txn") || !protocol.serializable))
+            continue;
+          found.push_back({std::string(scheme.name), records, std::string(protocol.name)});
+        }
       }
     }
     return found;
   }();
-  return pairs;
+  return all;
 }
 
 const std::vector<std::string> kCommits = {"sync", "pipelined", "async"};
@@ -214,25 +222,19 @@ std::string CrashRound::name() const {
   return name;
 }
 
-uint64_t crash_combinations() {
-  return schemes_and_records().size() * all_protocols().size() * kCommits.size();
-}
+uint64_t crash_combinations() { return combinations().size() * kCommits.size(); }
 
 CrashRound derive_round(uint64_t seed) {
   CrashRound round;
   round.seed = seed;
   LedgerFlags& flags = round.flags;
-  uint64_t combination = seed % crash_combinations();
-  const auto take = [&combination](size_t choices) {
-    const uint64_t choice = combination % choices;
-    combination /= choices;
-    return choice;
-  };
+  const uint64_t number = seed % crash_combinations();
   flags.seed = seed;
-  flags.commit = kCommits[take(kCommits.size())];
-  flags.protocol = all_protocols()[take(all_protocols().size())].name;
-  const auto& pairs = schemes_and_records();
-  std::tie(flags.scheme, flags.log_records) = pairs[take(pairs.size())];
+  flags.commit = kCommits[number % kCommits.size()];
+  const Combination& combination = combinations()[number / kCommits.size()];
+  flags.scheme = combination.scheme;
+  flags.log_records = combination.records;
+  flags.protocol = combination.protocol;
   const SchemeInfo& scheme = *find_scheme(flags.scheme);
 
   RoundDraws random(seed * 0x9e3779b97f4a7c15 + 1);

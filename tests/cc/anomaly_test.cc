@@ -1,5 +1,7 @@
-// Every protocol prevents every anomaly, with and without early lock release. A script gives an
-// interleaving and the outcomes that are not serializable. Any transaction of the script may abort.
+// Every serializable protocol prevents every anomaly, with and without early lock release. Snapshot
+// isolation prevents all of them except those that need a read that is overwritten (write skew). A
+// script gives an interleaving and the outcomes that are not serializable. Any transaction of the
+// script may abort.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -44,12 +46,15 @@ class Anomaly : public testing::TestWithParam<std::tuple<std::string, bool>> {
       if (order == "T2 commits first") t2.commit();
       t1.commit();
       if (order == "T1 commits first") t2.commit();
-      EXPECT_FALSE(t1.committed && t2.committed) << "not serializable";
+      if (serializable()) {
+        EXPECT_FALSE(t1.committed && t2.committed) << "not serializable";
+      }
       EXPECT_TRUE(t1.committed || t2.committed) << "one of them could have committed";
     }
   }
 
   World& world() { return *world_; }
+  bool serializable() const { return world_->protocol->serializable; }
   Table& ordered() { return *world_->ordered; }
   Table& hash() { return *world_->hash; }
   Table& notes() { return *world_->notes; }
@@ -109,7 +114,7 @@ TEST_P(Anomaly, NoWriteSkew) {
   t2.set(hash(), 20, 0);
   t1.commit();
   t2.commit();
-  EXPECT_FALSE(t1.committed && t2.committed) << "each read what the other wrote";
+  EXPECT_EQ(t1.committed && t2.committed, !serializable()) << "each read what the other wrote";
   EXPECT_TRUE(t1.committed || t2.committed);
 }
 
@@ -124,7 +129,7 @@ TEST_P(Anomaly, NoOrderCycleOfThree) {
   t1.commit();
   t2.commit();
   t3.commit();
-  EXPECT_FALSE(t1.committed && t2.committed && t3.committed);
+  EXPECT_EQ(t1.committed && t2.committed && t3.committed, !serializable());
 }
 
 TEST_P(Anomaly, ChangeOfWhatWasRead) {
@@ -161,9 +166,13 @@ TEST_P(Anomaly, InsertAfterMissOfErasedRow) {
           before.erase(ordered(), 50);
           EXPECT_TRUE(before.commit());
           before.durable();
+          t.begin();
           EXPECT_EQ(miss(t), Status::kNotFound);
         },
-        [&](Actor& t) { t.insert(ordered(), 50, 1); });
+        [&](Actor& t) {
+          t.begin();
+          t.insert(ordered(), 50, 1);
+        });
   };
   look([&](Actor& t) {
     return Outcome{t.read(ordered(), 50).has_value() ? Status::kOk : Status::kNotFound};
@@ -261,7 +270,7 @@ TEST_P(Anomaly, OwnInsertDoesNotHideAForeignInsertInTheSameNode) {
   t1.insert(ordered(), 778, 1);
   t1.set(notes(), 0, 1);
   t1.commit();
-  EXPECT_FALSE(t1.committed && t2.committed) << "not serializable";
+  EXPECT_EQ(t1.committed && t2.committed, !serializable());
   EXPECT_TRUE(t1.committed || t2.committed);
 }
 

@@ -333,6 +333,7 @@ TEST_P(RangeLogTest, RangesNameTheVersionThatTheyChange) {
   for (const FakeLog::Entry& entry : entries()) EXPECT_EQ(entry.header().flags & kWriteOnly, 0);
 
   entries().clear();
+  second.begin();
   second.add(ordered(), 10, 7);
   ASSERT_TRUE(second.commit());
   expect(check_records().at(10), version, World::row_of(10, 5), 12);

@@ -243,6 +243,14 @@ inline std::vector<std::string> protocol_names() {
   return names;
 }
 
+inline std::vector<std::string> serializable_protocol_names() {
+  std::vector<std::string> names;
+  for (const ProtocolInfo& info : all_protocols()) {
+    if (info.serializable) names.emplace_back(info.name);
+  }
+  return names;
+}
+
 inline std::string test_name(std::string name) {
   std::replace(name.begin(), name.end(), '-', '_');
   return name;

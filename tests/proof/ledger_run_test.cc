@@ -58,10 +58,11 @@ class LedgerRun : public testing::TestWithParam<std::string_view> {
     const auto workload = info->make();
     load(*workload, database, kThreads);
     Dawdler scheme(kThreads);
-    workload->start_history(kThreads, {});
+    const ProtocolInfo& protocol = *find_protocol(GetParam());
+    workload->start_history(kThreads, {.serializable = protocol.serializable});
     workload->keep_history();
     // The run ends after its transactions, long before its time.
-    run(*workload, database, *find_protocol(GetParam()), scheme,
+    run(*workload, database, protocol, scheme,
         {.threads = kThreads,
          .seconds = 3600,
          .early_lock_release = early_lock_release,
@@ -81,7 +82,7 @@ class LedgerRun : public testing::TestWithParam<std::string_view> {
   const std::string path_ = directory_.path_of("history");
 };
 
-TEST_P(LedgerRun, IsSerializable) {
+TEST_P(LedgerRun, IsAsTheProtocolPromises) {
   run_and_verify("keys:16", kTransactions);
   run_and_verify("keys:16", kTransactions, false);  // locks are kept until the log is durable
   run_and_verify("keys:500,reads:8,writes:20,theta:0.9", kTransactions / 2);

@@ -45,7 +45,7 @@ std::vector<Round> rounds() {
 std::vector<const SchemeInfo*> schemes_of(const WorkloadInfo& workload) {
   std::vector<const SchemeInfo*> all;
   for (const SchemeInfo& scheme : all_schemes()) {
-    if (!check_commands(workload, scheme).empty()) continue;
+    if (!check_commands(workload, *find_protocol("occ"), scheme).empty()) continue;
     if (scheme.stream_count(1, LogConfig{}) != 0) all.push_back(&scheme);
   }
   return all;
@@ -60,13 +60,15 @@ TEST_P(WorkloadCrash, LosesNothing) {
   std::filesystem::create_directory(log);
   const auto schemes = schemes_of(*find_workload(round.workload));
   const SchemeInfo& scheme = *schemes[round.number % schemes.size()];
+  const ProtocolInfo& protocol = all_protocols()[round.number % all_protocols().size()];
   const std::string commit = round.number % 3 == 0 ? "sync" : "pipelined";
   std::vector<std::string> run = {
       binary_under_test(),
       "run",
       "--workload=" + round.workload,
       "--log=" + std::string(scheme.name),
-      "--cc=" + std::string(all_protocols()[round.number % all_protocols().size()].name),
+      "--cc=" +
+          std::string(scheme.traits.commands && !protocol.serializable ? "occ" : protocol.name),
       "--commit=" + commit,
       "--device=" + usable_device(scheme, "file"),
       "--wal_dir=" + log,

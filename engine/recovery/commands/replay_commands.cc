@@ -420,10 +420,14 @@ void Replayer::reclaim() {
 
 }  // namespace
 
-std::string check_commands(const WorkloadInfo& workload, const SchemeInfo& scheme) {
-  if (!scheme.traits.commands || workload.has_commands) return "";
-  return "--log=" + std::string(scheme.name) +
-         " logs commands, and --workload=" + std::string(workload.name) + " has none";
+std::string check_commands(const WorkloadInfo& workload, const ProtocolInfo& protocol,
+                           const SchemeInfo& scheme) {
+  if (!scheme.traits.commands) return "";
+  const std::string log = "--log=" + std::string(scheme.name) + " logs commands, and ";
+  if (!workload.has_commands) return log + "--workload=" + std::string(workload.name) + " has none";
+  if (protocol.serializable) return "";
+  return log + "--cc=" + std::string(protocol.name) +
+         " promises no serial order in which they could be executed again";
 }
 
 uint32_t replaying_threads(const ProtocolInfo& protocol, uint32_t threads) {

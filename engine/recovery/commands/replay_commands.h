@@ -14,8 +14,10 @@
 
 namespace logjam {
 
-// Returns in one sentence why `scheme` cannot log the commands of `workload`, or an empty string.
-std::string check_commands(const WorkloadInfo& workload, const SchemeInfo& scheme);
+// Returns in one sentence why `scheme` cannot log the commands of `workload` under `protocol`, or
+// an empty string.
+std::string check_commands(const WorkloadInfo& workload, const ProtocolInfo& protocol,
+                           const SchemeInfo& scheme);
 
 // Returns how many of `threads` threads replay_commands() uses: one, unless the protocol is
 // optimistic. Under other protocols, a transaction that waits for its turn holds locks, for which
