@@ -12,6 +12,7 @@
 #include "logging/device/device_registry.h"
 #include "platform/assert.h"
 #include "platform/clock.h"
+#include "platform/hardware_counters.h"
 #include "platform/host.h"
 #include "platform/limits.h"
 #include "platform/text.h"
@@ -96,6 +97,24 @@ void add_cost(const RunResult& result, double transactions, Row* row) {
     row->emplace_back("time_" + std::string(name_of(static_cast<Activity>(i))) + "_pct",
                       number(100 * per(static_cast<double>(ticks[i]), all)));
   }
+}
+
+// Appends the processor's counts for each transaction, in the order of kHardwareEvents.
+void add_hardware(const RunOptions& options, const RunResult& result, Row* row) {
+  const platform::HardwareUse use = options.hardware == nullptr
+                                        ? platform::HardwareUse()
+                                        : options.hardware->use(result.hardware);
+  constexpr std::array<std::pair<const char*, int>, platform::kHardwareEvents.size()> kOfEvents{
+      {{"cycles_txn", 1}, {"instructions_txn", 1}, {"llc_misses_txn", 3}, {"tlb_misses_txn", 3}}};
+  for (size_t i = 0; i < kOfEvents.size(); ++i) {
+    const auto& [name, decimals] = kOfEvents[i];
+    const bool is_counted = i < use.counts.size() && use.counts[i].has_value();
+    row->emplace_back(
+        name, is_counted
+                  ? number(per(*use.counts[i], static_cast<double>(result.transactions)), decimals)
+                  : Value());
+  }
+  row->emplace_back("counters_note", use.note);
 }
 
 double pipeline_full_pct(const RunOptions& options, const RunResult& result) {
@@ -229,6 +248,7 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
                                                  number(pipeline_full_pct(options, result))));
   add_log_use(result, transactions, &row);
   add_cost(result, transactions, &row);
+  add_hardware(options, result, &row);
   add_checkpoints(options.checkpoints != nullptr, result, &row);
   add_disks(disk_directories(settings.log), &row);
   append(&row, {{"run_ordinal", settings.log.header.ordinal},

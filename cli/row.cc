@@ -217,6 +217,16 @@ constexpr RowColumn kColumns[] = {
     {"cpu_us_txn", "run", "microseconds of processor time for each transaction"},
     {"cpu_pct", "run micro", "share of all cores that the process used"},
     {"system_pct", "run", "the part of `cpu_pct` that the process spent in the kernel"},
+    {"cycles_txn", "run",
+     "processor cycles of all threads for each transaction; this and the next three come from the "
+     "processor's PMU, and are empty without one"},
+    {"instructions_txn", "run", "instructions for each transaction"},
+    {"llc_misses_txn", "run",
+     "reads for each transaction that missed the last-level cache; prefetches may count"},
+    {"tlb_misses_txn", "run", "reads for each transaction that missed the data TLB"},
+    {"counters_note", "run",
+     "why the four columns before are empty, scaled, or of user mode alone; empty: all four are of "
+     "user mode and kernel"},
     {"memory_start_mb", "run",
      "resident memory when the measured time began, what inserts may take included"},
     {"memory_end_mb", "run", "resident memory at the end"},

@@ -20,6 +20,7 @@
 #include "platform/clock.h"
 #include "platform/exploration.h"
 #include "platform/fatal.h"
+#include "platform/hardware_counters.h"
 #include "platform/test_value.h"
 #include "platform/text.h"
 #include "proof/history/with_history.h"
@@ -110,6 +111,7 @@ class Steps {
   std::unique_ptr<Workload> workload_;
   std::optional<platform::WorkerClass> workers_;
   std::unique_ptr<Database> database_;
+  std::optional<platform::HardwareCounters> hardware_;
   std::optional<Log> log_;
 };
 
@@ -174,6 +176,8 @@ void Steps::recover() {
 void Steps::open() {
   begin_step(3);
   const uint64_t start = platform::now_ns();
+  hardware_.emplace();  // before the log starts the first of the threads that count
+  settings_.run.hardware = &*hardware_;
   if (continued_) recover();
   settings_.log.history = !settings_.history.empty();
   settings_.log.before_replace = [this](const LogFileHeader& header) {

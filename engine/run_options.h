@@ -9,8 +9,9 @@
 #include "engine/stats/histogram.h"
 
 namespace logjam::platform {
+class HardwareCounters;
 class WorkerClass;
-}
+}  // namespace logjam::platform
 
 namespace logjam {
 
@@ -70,9 +71,10 @@ struct RunOptions {
   uint32_t pipeline_depth = 1;  // unacknowledged transactions a worker may have in flight
   bool breakdown = true;
   bool pin = true;
-  const platform::WorkerClass* worker_class = nullptr;  // null: the process's class
-  bool progress = false;                                // one line per second on stderr
-  const CheckpointOptions* checkpoints = nullptr;       // null: none are taken
+  const platform::WorkerClass* worker_class = nullptr;   // null: the process's class
+  const platform::HardwareCounters* hardware = nullptr;  // null: nothing is counted
+  bool progress = false;                                 // one line per second on stderr
+  const CheckpointOptions* checkpoints = nullptr;        // null: none are taken
   // Called by the main thread every 20 ms before the drain. May end the process. Null: never.
   std::function<void()> watch = nullptr;
   // Called every `sample_ms`, and when a phase ends; one call at a time. Null: never.

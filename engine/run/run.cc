@@ -179,6 +179,7 @@ class Run {
   struct Before {
     uint64_t start_ns;
     platform::ProcessUse usage;
+    platform::HardwareReading hardware;
     Counters counters;
     std::vector<uint64_t> durable;
   };
@@ -188,6 +189,9 @@ class Run {
   void make_checkpointer();
   void start_workers();
   uint64_t acknowledged() const;  // by all workers, in the measured phase
+  platform::HardwareReading read_hardware() const {
+    return options_.hardware == nullptr ? platform::HardwareReading() : options_.hardware->read();
+  }
   Slept sleep(double seconds);
   Slept sleep_until_steady();
   bool all_exhausted() const {
@@ -307,6 +311,7 @@ void Run::measure() {
   result_.memory_start_bytes = platform::resident_bytes();
   before_.emplace(Before{.start_ns = 0,
                          .usage = platform::process_use(),
+                         .hardware = read_hardware(),
                          .counters = scheme_.counters(),
                          .durable = scheme_.durable_positions()});
   if (checkpointer_) checkpointer_->begin_to_measure();
@@ -320,6 +325,7 @@ void Run::measure() {
   if (slept_ == Slept::kToTheEnd) slept_ = sleep(options_.seconds / 2);
   if (slept_ == Slept::kToTheEnd) result_.first_half = first_half;
   result_.usage = platform::process_use().since(before_->usage);
+  result_.hardware = read_hardware().since(before_->hardware);
   result_.counters = scheme_.counters().since(before_->counters);
   if (checkpointer_) result_.checkpoints = checkpointer_->stats();
   result_.durable_bytes = scheme_.durable_positions();

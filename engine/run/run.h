@@ -14,6 +14,7 @@
 #include "logging/log_scheme.h"
 #include "platform/assert.h"
 #include "platform/counter.h"
+#include "platform/hardware_counters.h"
 #include "platform/host.h"
 
 namespace logjam {
@@ -94,7 +95,8 @@ struct RunResult : Measurements<uint64_t, HistogramSum> {
   // Acknowledged in the first half of the measured phase; none if the phase ended early.
   std::optional<uint64_t> first_half;
   platform::ProcessUse usage;
-  uint64_t memory_start_bytes = 0;  // of the process, when the measured phase begins
+  platform::HardwareReading hardware;  // of RunOptions::hardware, in the measured phase
+  uint64_t memory_start_bytes = 0;     // of the process, when the measured phase begins
   uint64_t memory_end_bytes = 0;
   // The most bytes of replaced old versions that waited at once for the ends of transactions, added
   // over the workers.

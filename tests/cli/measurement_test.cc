@@ -5,6 +5,8 @@
 #include "cli/report.h"
 #include "engine/run/run.h"
 #include "platform/clock.h"
+#include "platform/hardware_counters.h"
+#include "tests/fake_pmu.h"
 #include "tests/forwarding_scheme.h"
 #include "tests/logging/log_fixture.h"
 #include "tests/logging/watchdog.h"
@@ -220,11 +222,63 @@ TEST(Measurement, ARunThatEndsInItsWarmUpHasMeasuredNothing) {
   EXPECT_EQ(result.transactions + result.misses + result.rollbacks + result.abort_count(), 0u);
   EXPECT_EQ(result.execution.count() + result.commit.count() + result.log_bytes, 0u);
   for (const TypeCounts& type : result.by_type) EXPECT_EQ(type.transactions + type.rollbacks, 0u);
-  for (const char* column : {"tps", "abort_pct", "commit_p50_us", "log_mb_s", "log_bytes_txn",
-                             "pipeline_full_pct", "cpu_pct", "time_work_pct", "flushes"}) {
+  for (const char* column :
+       {"tps", "abort_pct", "commit_p50_us", "log_mb_s", "log_bytes_txn", "pipeline_full_pct",
+        "cpu_pct", "time_work_pct", "flushes", "cycles_txn"}) {
     EXPECT_EQ(row.at(column), "") << column;
   }
   EXPECT_EQ(row.at("unsteady"), "the run ended in its warm-up, so nothing was measured");
+}
+
+// The fake counts 5000 of each event in the warm-up, and 3000 in the measured time.
+TEST(Measurement, TheProcessorsCountersCountInTheMeasuredTimeAlone) {
+  FakePmu pmu;
+  platform::atomic<uint64_t> warm_ups{0}, drains{0};  // intervals of the time line
+  int readings = 0;
+  pmu.reads = [&] {
+    if (readings++ % platform::kHardwareEvents.size() != 0) return;
+    pmu.run(readings == 1 ? 5000 : 3000);
+    EXPECT_GT(warm_ups.load(), 0u) << "the warm-up has ended";
+    EXPECT_EQ(drains.load(), 0u) << "the measured time has not";
+  };
+  const platform::HardwareCounters counters(platform::kHardwareEvents, pmu.calls());
+  const Watchdog watchdog("no transaction is acknowledged in the window");
+  for (double seconds = 0.1;; seconds *= 2) {
+    Script script;
+    RunOptions options = {
+        .threads = 2, .warmup_seconds = seconds, .seconds = seconds, .pin = false};
+    options.hardware = &counters;
+    options.on_sample = [&](const TimelineSample& sample) {
+      if (sample.phase == Phase::kWarmup) warm_ups.fetch_add(1);
+      if (sample.phase == Phase::kDrain) drains.fetch_add(1);
+    };
+    const auto [result, row] = play(script, options);
+    EXPECT_EQ(readings, 2 * static_cast<int>(platform::kHardwareEvents.size()));
+    for (const platform::PerfCount& count : result.hardware.counts) EXPECT_EQ(count.count, 3000u);
+    EXPECT_EQ(row.at("counters_note"), "");
+    readings = 0, warm_ups = 0, drains = 0;
+    if (result.transactions == 0) continue;
+    const auto transactions = static_cast<double>(result.transactions);
+    EXPECT_EQ(row.at("cycles_txn"), number(3000 / transactions).text());
+    EXPECT_EQ(row.at("tlb_misses_txn"), number(3000 / transactions, 3).text());
+    break;
+  }
+}
+
+TEST(Measurement, WithoutCountersTheirColumnsAreEmptyAndTheNoteSaysWhy) {
+  FakePmu pmu;
+  pmu.refuse_all(ENOENT);
+  const platform::HardwareCounters counters(platform::kHardwareEvents, pmu.calls());
+  Script script;
+  RunOptions options = {.threads = 2, .seconds = 3600, .transactions = 100, .pin = false};
+  options.hardware = &counters;
+  const auto [result, row] = play(script, options);
+  EXPECT_GT(result.transactions, 0u);
+  for (const char* column :
+       {"cycles_txn", "instructions_txn", "llc_misses_txn", "tlb_misses_txn"}) {
+    EXPECT_EQ(row.at(column), "") << column;
+  }
+  EXPECT_EQ(row.at("counters_note"), "the kernel sees no PMU: many virtual machines have none");
 }
 
 // A scheme that makes no record durable until the test calls open().

@@ -51,6 +51,12 @@ class Simulation(OfTheSimulation):
                 self.assertGreater(float(row["tps"]), 0)
                 self.assertTrue(row["machine"].startswith("simulated milan2x64, 8 cores"), row)
 
+    def test_a_simulated_machine_has_no_hardware_counters_and_says_so(self):
+        row = self.row("counters", "--log=eleda", "--device=sim:20:2000")
+        self.assertEqual(row["counters_note"], "a simulated machine has no hardware counters")
+        for column in ("cycles_txn", "instructions_txn", "llc_misses_txn", "tlb_misses_txn"):
+            self.assertEqual(row[column], "")
+
     def test_the_same_flags_give_the_same_bytes_wherever_the_files_lie(self):
         for scheme in ("centr", "aether-cd", "eleda", "poplar", "silo", "dlog-s"):
             with self.subTest(scheme):
