@@ -244,6 +244,10 @@ std::vector<std::string> disk_directories(const LogOptions& log) {
   return writes ? log.directories : std::vector<std::string>();
 }
 
+bool each_write_syncs(const LogOptions& log) {
+  return device_traits(log.device).keeps && !syncs_nothing(log);
+}
+
 std::string sync_column(const LogOptions& log, const Log& running) {
   const bool is_safe = syncs_nothing(log) && unsafe_sync(log).empty();
   return running.sync_text() + (is_safe ? ": the disk has no volatile cache" : "");

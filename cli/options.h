@@ -54,6 +54,8 @@ bool keeps_without_sync(const platform::DiskFacts& facts);
 std::string unsafe_sync(const LogOptions& log);
 // Returns the directories of the disks that the log writes to; none if its device needs no disk.
 std::vector<std::string> disk_directories(const LogOptions& log);
+// Returns whether each write of a log of these options is synced, or persisted in memory.
+bool each_write_syncs(const LogOptions& log);
 // Returns the row's column `sync` about a running log of these options.
 std::string sync_column(const LogOptions& log, const Log& running);
 
@@ -85,8 +87,9 @@ struct Settings {
   uint64_t timeline_ms = 0;  // the duration of an interval of the timeline
   std::string checkpoint;    // --checkpoint; empty: none
   OutputFiles files;
-  std::string unsafe;    // R8: why acknowledged transactions may be lost; empty if none may be
-  std::string sync, io;  // columns of the row; set only when the log is open
+  std::string unsafe;        // R8: why acknowledged transactions may be lost; empty if none may be
+  std::string sync, io;      // columns of the row; set only when the log is open
+  uint32_t log_threads = 0;  // that the log has started; set only when the run has ended
   std::string without_effect;         // given flags that change nothing
   std::vector<std::string> cautions;  // set only when the run has ended
 };

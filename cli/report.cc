@@ -54,7 +54,7 @@ void add_aborts(const RunResult& result, double ended, Row* row) {
   }
 }
 
-void add_log_use(const RunResult& result, double transactions, Row* row) {
+void add_log_use(const LogOptions& log, const RunResult& result, double transactions, Row* row) {
   const double bytes =
       static_cast<double>(result.log_bytes) + result.counters.value("padding_bytes");
   const auto mb_s = [&](double count) { return number(per(count * 1e-6, result.seconds), 2); };
@@ -67,6 +67,8 @@ void add_log_use(const RunResult& result, double transactions, Row* row) {
                {"log_mb_s_streams", list_of(streams)},
                {"log_bytes_txn", number(per(bytes, transactions))},
                {"log_records_txn", number(records, 2)}});
+  const double syncs = each_write_syncs(log) ? result.counters.value("flushes") : 0;
+  row->emplace_back("transactions_sync", number(per(transactions, syncs), 2));
   add_counters(result.counters, row);
 }
 
@@ -224,6 +226,8 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
       {"io", settings.io},
       {"threads", options.threads},
       {"worker_class", options.worker_class != nullptr ? options.worker_class->granted() : ""},
+      {"threads_of_log", settings.log_threads},
+      {"threads_in_all", options.threads + settings.log_threads},
       {"placement", placement_text(options.pin)},
       {"cautions", platform::join(settings.cautions, "; ")},
       {"without_effect", settings.without_effect},
@@ -246,7 +250,7 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
   add_by_length(result, &row);
   row.emplace_back("pipeline_full_pct", value_if(options.commit == CommitPolicy::kPipelined,
                                                  number(pipeline_full_pct(options, result))));
-  add_log_use(result, transactions, &row);
+  add_log_use(settings.log, result, transactions, &row);
   add_cost(result, transactions, &row);
   add_hardware(options, result, &row);
   add_checkpoints(options.checkpoints != nullptr, result, &row);

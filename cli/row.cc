@@ -110,6 +110,10 @@ constexpr RowColumn kColumns[] = {
     {"log_revision", "recover dump", "the revision of the program that wrote the log"},
     {"log_flags", "recover dump", "the flags of the run that wrote the log, with their values"},
     {"threads", "run recover micro", "workers; of `recover`, the threads that replayed"},
+    {"threads_of_log", "run",
+     "threads that the log has started: flushers, one for each log file that became longer, and "
+     "those that write where io_uring may not be used; threads of the kernel do not count"},
+    {"threads_in_all", "run", "`threads` and `threads_of_log` together"},
     {"worker_class", "run micro",
      "the scheduling class that the kernel granted to workers, and by which means: `idle, cgroup "
      "v1` (or `v2`), `idle, autogroup off`, `idle, in an idle cgroup`; with `idle, without "
@@ -207,7 +211,12 @@ constexpr RowColumn kColumns[] = {
     {"log_bytes_txn", "run", "bytes of log for each transaction, padding included"},
     {"log_records_txn", "run", "records for each transaction"},
     {"flushes", "run micro", "writes to the device"},
-    {"flush_bytes_mean", "run micro", "bytes of a write"},
+    {"transactions_sync", "run",
+     "transactions for each sync of the log; empty if its writes are not synced (`--sync=none`, "
+     "`--device=null`)"},
+    {"flush_bytes_mean", "run micro",
+     "bytes of a write; where the log syncs, each write has a sync, so these are the bytes of a "
+     "sync"},
     {"flush_late_us_mean", "run micro", "microseconds from when a write was due to its start"},
     {"scheme_counters", "run micro",
      "counters that only some schemes have, as `name=value` (`padding_bytes`: Silo's padding); in "

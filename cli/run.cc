@@ -236,6 +236,7 @@ RunResult Steps::measure() {
   workers_->end();
   log_->drain();
   log_->stop();
+  settings_.log_threads = log_->threads();
   if (recording_) {
     if (const std::string why = recording_->keep(); !why.empty()) platform::fatal(why);
   }

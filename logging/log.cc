@@ -214,6 +214,7 @@ void Log::start() {
       }
     });
   }
+  started_ = scheme_->flushers();
 }
 
 void Log::drain() {
@@ -236,6 +237,13 @@ void Log::stop() {
   for (platform::thread& flusher : flushers_) flusher.join();
   flushers_.clear();
   scheme_->close();
+}
+
+uint32_t Log::threads() const {
+  LJ_ASSERT(flushers_.empty());
+  uint32_t all = started_;
+  for (const auto& device : devices_) all += device->threads();
+  return all;
 }
 
 }  // namespace logjam

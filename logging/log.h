@@ -98,6 +98,9 @@ class Log {
   void drain();
   // Ends the flusher threads, which write the end of the log, and closes the scheme.
   void stop();
+  // Returns how many threads the log has started: flushers, and those of its devices. Call it after
+  // stop().
+  uint32_t threads() const;
 
  private:
   void describe(const LogLayout& layout);
@@ -114,6 +117,7 @@ class Log {
   // Destroyed before the scheme: a device waits for its writes, which read the scheme's buffers.
   std::vector<std::unique_ptr<Device>> devices_;
   std::vector<platform::thread> flushers_;
+  uint32_t started_ = 0;  // flushers that start() has started
   platform::atomic<bool> draining_{false};
   platform::atomic<bool> stopping_{false};
 };

@@ -109,6 +109,9 @@ class Device {
   // Returns by which interface of the kernel the device writes, or "" if there is no choice.
   virtual std::string_view io() const { return ""; }
 
+  // Returns how many threads the device has started. Call it when no thread uses the device.
+  virtual uint32_t threads() const { return 0; }
+
   // Returns the device's memory, or null if it is not memory.
   virtual PersistentMemory* memory() { return nullptr; }
 

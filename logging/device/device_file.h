@@ -156,6 +156,8 @@ class DeviceFile {
   // Writes a piece in the same way. Any thread may call it.
   void write(const Piece& piece, Sync sync) const;
   SyncMethod sync_method() const { return sync_method_; }
+  // Returns how many threads have started (Device::threads).
+  uint32_t threads() const { return grower_.joinable() ? 1 : 0; }
   // Ends the process with a sentence that names `action`, the file and errno `error`.
   [[noreturn]] void fail(const char* action, int error) const { fail(action, path_, error); }
 

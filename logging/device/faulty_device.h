@@ -45,6 +45,7 @@ class FaultyDevice final : public Device, private PersistentMemory {
   void wait(uint64_t timeout_ns) override;
   bool start_blocks() const override { return inner_->start_blocks(); }
   std::string_view io() const override { return inner_->io(); }
+  uint32_t threads() const override { return inner_->threads(); }
   void release(uint64_t before) override {
     if (!cut_.load()) inner_->release(before);
   }

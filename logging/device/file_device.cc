@@ -63,6 +63,7 @@ class DirectDevice : public Device {
     file_.write(offset, bytes, sync);
   }
   void release(uint64_t before) override { file_.release(before); }
+  uint32_t threads() const override { return file_.threads(); }
   bool start_blocks() const override { return false; }
 
  protected:
@@ -257,6 +258,7 @@ class ThreadedDevice final : public DirectDevice {
   }
   bool finished(uint32_t slot = 0) override { return threads_.finished(slot); }
   void wait(uint64_t timeout_ns) override { threads_.wait(timeout_ns); }
+  uint32_t threads() const override { return DirectDevice::threads() + threads_.count(); }
 
  private:
   WriterThreads threads_;

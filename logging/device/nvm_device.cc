@@ -60,6 +60,7 @@ class NvmDevice final : public Device, private PersistentMemory {
   bool finished(uint32_t = 0) override { return true; }
   void wait(uint64_t) override {}
   void release(uint64_t before) override { file_.release(before); }
+  uint32_t threads() const override { return file_.threads(); }
   // Returns false although start() blocks, because a write takes less time than waking a thread.
   bool start_blocks() const override { return false; }
   PersistentMemory* memory() override { return this; }

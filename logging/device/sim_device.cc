@@ -91,6 +91,7 @@ class SimDevice final : public Device {
   }
   bool finished(uint32_t slot = 0) override;
   void release(uint64_t before) override { file_.release(before); }
+  uint32_t threads() const override { return file_.threads(); }
   void wait(uint64_t timeout_ns) override;
   bool start_blocks() const override { return false; }
 

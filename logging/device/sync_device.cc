@@ -21,6 +21,7 @@ class SyncDevice final : public Device {
   }
   bool finished(uint32_t) override { return true; }
   void release(uint64_t before) override { file_.release(before); }
+  uint32_t threads() const override { return file_.threads(); }
   void wait(uint64_t) override {}
   bool start_blocks() const override { return true; }
   std::string_view io() const override { return "pwrite"; }

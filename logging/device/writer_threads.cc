@@ -67,6 +67,11 @@ bool WriterThreads::finished(uint32_t slot) {
   return at.state.load(platform::memory_order_relaxed) == kFree;
 }
 
+uint32_t WriterThreads::count() const {
+  return static_cast<uint32_t>(
+      std::ranges::count_if(slots_, [](const auto& slot) { return slot->thread.joinable(); }));
+}
+
 bool WriterThreads::any_done() const {
   return std::ranges::any_of(slots_, [](const auto& slot) {
     return slot->state.load(platform::memory_order_acquire) == kDone;

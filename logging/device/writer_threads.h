@@ -33,6 +33,8 @@ class WriterThreads {
   void start(uint64_t offset, std::span<const std::byte> bytes, Sync sync, uint32_t slot);
   bool finished(uint32_t slot);
   void wait(uint64_t timeout_ns);
+  // Returns how many threads have started. Call it when no thread uses the device.
+  uint32_t count() const;
 
  private:
   enum State : uint32_t { kFree, kFull, kDone };

@@ -224,7 +224,7 @@ TEST(Measurement, ARunThatEndsInItsWarmUpHasMeasuredNothing) {
   for (const TypeCounts& type : result.by_type) EXPECT_EQ(type.transactions + type.rollbacks, 0u);
   for (const char* column :
        {"tps", "abort_pct", "commit_p50_us", "log_mb_s", "log_bytes_txn", "pipeline_full_pct",
-        "cpu_pct", "time_work_pct", "flushes", "cycles_txn"}) {
+        "cpu_pct", "time_work_pct", "flushes", "transactions_sync", "cycles_txn"}) {
     EXPECT_EQ(row.at(column), "") << column;
   }
   EXPECT_EQ(row.at("unsteady"), "the run ended in its warm-up, so nothing was measured");

@@ -228,6 +228,7 @@ TEST(FileDevice, WithoutIoUringSeveralWritesAreUnderWayAtOnce) {
   for (uint32_t slot = 0; slot < kDepth; ++slot) {
     while (!device->finished(slot)) device->wait(1'000'000'000);
   }
+  EXPECT_EQ(device->threads(), kDepth);
 }
 
 // Holds the last step of the first record's write: the sync, or the write that syncs.

@@ -52,6 +52,12 @@ class Marks(unittest.TestCase):
         wild = curves.Mark("", "", 1, "tps", 10, -40, 90, 3, {})
         self.assertEqual(wild.bar, (5, 20), "at most from half to twice the median")
 
+    def test_x_may_be_a_column_that_older_rows_lack(self):
+        one = synthetic.experiment(synthetic.LINES.replace('x = "threads"', 'x = "threads_in_all"'))
+        found = curves.marks(one, synthetic.measured(one, threads_in_all="6"))
+        self.assertEqual({mark.x for mark in found}, {6.0})
+        self.assertEqual(curves.marks(one, synthetic.measured(one)), [])
+
     def test_an_axis_that_the_plot_does_not_name_is_told_apart_in_the_series(self):
         one = synthetic.experiment(synthetic.LINES.replace('panels = "workload"', ""))
         found = curves.marks(one, synthetic.measured(one))

@@ -57,6 +57,12 @@ class Simulation(OfTheSimulation):
         for column in ("cycles_txn", "instructions_txn", "llc_misses_txn", "tlb_misses_txn"):
             self.assertEqual(row[column], "")
 
+    def test_a_row_counts_threads_and_syncs_of_the_log(self):
+        row = self.row("log", "--log=eleda", "--device=sim:20:2000")
+        self.assertEqual((row["threads_of_log"], row["threads_in_all"]), ("2", "6"))
+        self.assertAlmostEqual(float(row["transactions_sync"]),
+                               float(row["transactions"]) / float(row["flushes"]), delta=0.01)
+
     def test_the_same_flags_give_the_same_bytes_wherever_the_files_lie(self):
         for scheme in ("centr", "aether-cd", "eleda", "poplar", "silo", "dlog-s"):
             with self.subTest(scheme):

@@ -104,8 +104,9 @@ class Scm final : public LogScheme {
     return durable_positions();
   }
   Counters counters() const override {
-    return {{"flushes", persisted_.total(&Persisted::persists)},
-            {"flush_bytes", persisted_.total(&Persisted::bytes)}};
+    const double persists = persisted_.total(&Persisted::persists);
+    return {{"flushes", persists},
+            {"flush_bytes_mean", persisted_.total(&Persisted::bytes), persists}};
   }
 
  private:
