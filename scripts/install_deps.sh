@@ -9,7 +9,7 @@
 #   test       build, and the packages that build the tests
 #   demo       build, and the packages that draw tables and plots
 #   sim        test and demo, and the packages that build the simulated program
-#   tools      sim, and the packages for the tests of scripts/: a batch system, ssh, a browser, LaTeX
+#   tools      sim, and the packages for the tests of scripts/: batch system, ssh, browser, LaTeX, perf
 #   developer  test, and clang, clang-tidy and clang-format
 #   arm        a cross compiler for aarch64, and an emulator
 #   ci         tools, developer and arm
@@ -62,6 +62,7 @@ sshd                             openssh-server      openssh-server       openss
 ssh                              openssh-client      openssh-clients      openssh            openssh-clients
 chromium                         chromium            chromium             chromium           chromium
 strace                           strace              strace               strace             strace
+perf                             linux-perf          perf                 perf               perf
 pdflatex                         texlive-latex-base  texlive-latex        texlive-latex      texlive-latex
 tex:pgf.sty                      texlive-pictures    texlive-pgf          texlive-pictures   texlive-pgf
 tex:booktabs.sty                 texlive-latex-recommended texlive-booktabs texlive-latexrecommended texlive-booktabs
