@@ -59,10 +59,10 @@ def differs(old, new):
 
 
 def code_changed(revision, path):
-    old = subprocess.run(["git", "show", f"{revision}:{path}"], text=True, check=False,
-                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
     if not path.endswith((".cc", ".h")) or not os.path.exists(path):
         return False
+    old = subprocess.run(["git", "show", f"{revision}:{path}"], text=True, check=False,
+                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
     with open(path, encoding="utf-8") as file:
         return differs(old, file.read())
 
