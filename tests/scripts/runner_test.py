@@ -52,7 +52,8 @@ class Memory(InADirectory):
     def test_a_log_in_memory_that_stands_for_a_disk_is_said_once(self):
         disk, waiting = Point(0, {}, "run", {}), Point(1, {}, "run", {"device": "sim:20"})
         recovery = Point(2, {}, "recover", {}, {"device": "file:"})
-        memory = Point(3, {}, "run", {"device": "sync", "wal_dir": "/dev/shm/x"})
+        shared = f"/dev/shm/{self.directory.name}/x"  # no program makes this directory
+        memory = Point(3, {}, "run", {"device": "sync", "wal_dir": shared})
         there = ("/dev/shm", str(self.directory))
         kinds = lambda path: "tmpfs" if str(path).startswith(there) else "ext4"
         with mock.patch("experiments.runner.file_system_of", kinds):
@@ -61,10 +62,10 @@ class Memory(InADirectory):
             self.assertEqual(self.told_of(recovery, wal_dir=self.directory), said)
             self.assertEqual(self.told_of(waiting, wal_dir=self.directory), [])
         with mock.patch("experiments.runner.file_system_of",
-                        lambda path: "tmpfs" if path == "/dev/shm" else "ext4"):
+                        lambda path: "tmpfs" if path == os.path.dirname(shared) else "ext4"):
             self.assertEqual(self.told_of(disk, wal_dir=self.directory), [])
             self.assertEqual(self.told_of(memory, wal_dir=self.directory),
-                             ["/dev/shm/x is on tmpfs, which measures no disk"])
+                             [f"{shared} is on tmpfs, which measures no disk"])
 
     def test_file_systems_are_told_apart(self):
         self.assertEqual((file_system_of("/proc"), file_system_of("/nowhere")), ("proc", ""))
