@@ -158,6 +158,28 @@ TEST_P(Reclaim, MemoryIsNotReusedWhileAnOlderTransactionRuns) {
   EXPECT_EQ(insert(7), old);
 }
 
+TEST_P(Reclaim, OldVersionsWaitForOlderTransactionsAndAreCounted) {
+  if (!world.protocol->keeps_old_versions) GTEST_SKIP() << "it keeps no old versions";
+  Epochs epochs(2);
+  Worker worker(*this, epochs, 0);
+  const auto update = [&](int times) {
+    for (int i = 0; i < times; ++i) {
+      worker.once([&] { return worker.actor.set(*world.notes, 0, i); });
+      worker.work(1);
+    }
+  };
+  update(100);  // the other worker's transaction is older
+  const uint64_t waiting = 99 * world.notes->old_version_bytes();  // without the row's newest
+  EXPECT_EQ(worker.reclaimer.most_waiting_bytes(), waiting);
+
+  epochs.note_quiescent(1);
+  worker.work();
+  const uint64_t arena_bytes = worker.actor.arena_bytes();
+  update(50);
+  EXPECT_EQ(worker.actor.arena_bytes(), arena_bytes) << "old versions were used again";
+  EXPECT_EQ(worker.reclaimer.most_waiting_bytes(), waiting);
+}
+
 // A reader finds an erased row's tuple. The tuple is then reclaimed, and the key is inserted again.
 TEST_P(Reclaim, AMissOfAReclaimedKeyConflictsWithItsInsert) {
   Epochs epochs(2);
