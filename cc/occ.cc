@@ -74,7 +74,7 @@ class Occ final : public VersionLocks<Occ> {
   }
 
   // Returns true, because the validation checks the reads of the tuple.
-  bool may_overwrite(const Write&, Version) { return true; }
+  bool may_overwrite(const Write&) { return true; }
 
  private:
   bool wait_to_load(const Tuple& tuple, uint32_t bytes, std::byte* copy, Version* version) {

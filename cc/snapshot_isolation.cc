@@ -2,11 +2,12 @@
 // tuple and older versions in a chain (engine/storage/old_version.h).
 //
 // A transaction reads the versions that were committed when it began: its *snapshot* is the value
-// of the commit clock at begin(). It never waits for a transaction that commits later, and its
-// reads are not validated. The first committer wins: a transaction aborts if a row that it writes
-// has a version that is newer than its snapshot. A transaction that writes nothing takes no part in
-// commits. Two transactions that each write a row which the other has read may both commit (write
-// skew), so executions need not be serializable.
+// of the commit clock at begin(). It waits only for a row whose present version it needs, while
+// another transaction commits a write of this row. Its reads are not validated. The first committer
+// wins: a transaction aborts if a row that it writes has a version that is newer than its snapshot.
+// A transaction that writes nothing locks nothing, and draws no stamp. Two transactions that each
+// write a row which the other has read may both commit (write skew), so executions need not be
+// serializable.
 //
 // Protocol. Commit locks the write set by the tuples' lock bits (version_locks.h), reserves and
 // fills its log record, draws the commit stamp by incrementing the clock, stores the rows and their
@@ -93,7 +94,7 @@ class SnapshotIsolation final : public VersionLocks<SnapshotIsolation> {
 
   void checks_unique(bool checks) { checks_unique_ = checks; }
 
-  bool may_overwrite(const Write& write, Version) { return is_in_snapshot(*write.tuple); }
+  bool may_overwrite(const Write& write) { return is_in_snapshot(*write.tuple); }
 
  private:
   struct Seen {

@@ -2,8 +2,8 @@
 // words: OCC and snapshot isolation. `Protocol` derives from VersionLocks<Protocol>, and provides
 // the seven functions of TransactionBase, and
 //
-//   may_overwrite(write, version)   whether the transaction may still change the tuple that it has
-//                                   just locked; `version` is the tuple's word before the lock
+//   may_overwrite(write)   whether the transaction may still change the tuple that it has just
+//                          locked
 //
 // Protocol on Tuple::version. A committing transaction sets the lock bit by compare-and-swap. Then
 // only that transaction stores the row. To unlock, it stores the word without the lock bit
@@ -91,7 +91,7 @@ class VersionLocks : public TransactionBase<Protocol> {
       const Version version(write.version);
       // A blind write depends on the presence of its row, and an insert depends on the absence of
       // its row. The protocol has not remembered these dependencies, so they are checked here.
-      if (version.absent() == write.was_present || !self().may_overwrite(write, version)) {
+      if (version.absent() == write.was_present || !self().may_overwrite(write)) {
         return fail(AbortReason::kValidation);
       }
       note_overwritten(write, version);

@@ -7,7 +7,7 @@ history, whose last read contains the recovered rows (--export_history). `adya`,
 checker with the method of Elle (Kingsbury and Alvaro, VLDB 2020), must find the history strictly
 serializable. Here this means: serializable, and nothing acknowledged is lost. With --plant, the
 script also plants anomalies in each history, and the checker must find each anomaly. --keep keeps
-the histories for other checkers, such as Elle. The checker judges protocol si by strong snapshot isolation
+the histories for other checkers, such as Elle. Protocol si is judged by strong snapshot isolation
 instead.
 """
 
