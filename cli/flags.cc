@@ -113,16 +113,13 @@ DEFINE_FLAG(
 DEFINE_FLAG(transactions, uint64, 0, kLogging | kExplore,
             "transactions of each worker, all measured: no warm-up; of micro: inserts or calls; 0: "
             "--seconds alone ends the run");
-DEFINE_FLAG(rate, string, "0", kRun,
-            "transactions offered a second (open loop); 0: as fast as workers can; profile:FILE: "
-            "the FILE's lines SECONDS RATE say from which second of the measured time on",
-            [] { return check_rate(FLAGS_rate); });
-DEFINE_FLAG(think_us, double, 0, kRun,
-            "mean time that a worker waits before each transaction, at random; not with --rate",
-            [] {
-              return refused_unless(FLAGS_think_us >= 0 && FLAGS_think_us <= 1e9,
-                                    "--think_us must be from 0 to 1e9");
-            });
+DEFINE_FLAG(
+    rate, string, "0", kRun,
+    "transactions offered a second (open loop); 0: as fast as workers can; think_us:N: each "
+    "worker waits N microseconds on average, at random, before each transaction; "
+    "profile:FILE: the FILE's lines SECONDS RATE say from which second of the measured "
+    "time on",
+    [] { return check_rate(FLAGS_rate); });
 DEFINE_FLAG(
     locks, string, "early", kRun | kExplore,
     "when locks are released: early, write or all; early: all at pre-commit; write: write "

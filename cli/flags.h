@@ -45,7 +45,6 @@ DECLARE_uint32(pipeline_depth);
 DECLARE_string(placement);
 DECLARE_string(range);
 DECLARE_string(rate);
-DECLARE_double(think_us);
 DECLARE_double(read_mb_s);
 DECLARE_string(record);
 DECLARE_string(record_bytes);

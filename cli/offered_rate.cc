@@ -12,10 +12,10 @@
 namespace logjam {
 namespace {
 
-constexpr std::string_view kProfile = "profile:";
+constexpr std::string_view kProfile = "profile:", kThink = "think_us:";
 // At the lowest rate, the nanoseconds until a worker's next transaction still fit in 64 bits.
 constexpr double kLeastPerSecond = 1e-3, kMostPerSecond = 1e9;
-constexpr double kMostSeconds = 1e9;
+constexpr double kMostSeconds = 1e9, kMostThinkUs = 1e9;
 
 bool offered(double rate) { return rate >= kLeastPerSecond && rate <= kMostPerSecond; }
 
@@ -28,6 +28,14 @@ std::optional<double> take_number(std::string_view* line) {
   if (error != std::errc{}) return std::nullopt;
   *line = {rest, static_cast<size_t>(end - rest)};
   return value;
+}
+
+// Returns the number after `prefix` in `given`, or nothing if `given` is anything else.
+std::optional<double> number_after(std::string_view prefix, std::string_view given) {
+  if (!given.starts_with(prefix)) return std::nullopt;
+  given.remove_prefix(prefix.size());
+  const auto number = take_number(&given);
+  return given.empty() ? number : std::nullopt;
 }
 
 // Adds the step of a line to `steps`. Returns what is wrong with the line, or "".
@@ -49,18 +57,22 @@ std::string add_step(std::string_view line, std::vector<RateStep>* steps) {
 
 std::string check_rate(const std::string& given) {
   if (given.starts_with(kProfile)) return "";
-  std::string_view text = given;
-  const auto rate = take_number(&text);
-  if (rate && text.empty() && (*rate == 0 || offered(*rate))) return "";
+  const auto rate = number_after("", given), think_us = number_after(kThink, given);
+  if (rate && (*rate == 0 || offered(*rate))) return "";
+  if (think_us && *think_us >= 0 && *think_us <= kMostThinkUs) return "";
   return "--rate=" + given +
-         " is neither a number without a unit, 0 or from 0.001 to 1e9, nor profile:FILE";
+         " is neither a number without a unit, 0 or from 0.001 to 1e9, nor think_us:N with N from "
+         "0 to 1e9, nor profile:FILE";
+}
+
+uint64_t think_ns_of(const std::string& given) {
+  return static_cast<uint64_t>(number_after(kThink, given).value_or(0) * 1e3);
 }
 
 std::vector<RateStep> rates_of(const std::string& given) {
   std::vector<RateStep> steps;
   if (!given.starts_with(kProfile)) {
-    std::string_view text = given;
-    const double rate = take_number(&text).value_or(0);
+    const double rate = number_after("", given).value_or(0);
     if (rate != 0) steps.push_back({.from_seconds = 0, .per_second = rate});
     return steps;
   }

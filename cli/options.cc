@@ -66,10 +66,7 @@ RunOptions run_options(const WorkloadInfo& workload) {
   options.seed = FLAGS_seed;
   options.transactions = FLAGS_transactions;
   options.rates = rates_of(FLAGS_rate);
-  options.think_ns = static_cast<uint64_t>(FLAGS_think_us * 1e3);
-  if (options.think_ns != 0 && !options.rates.empty()) {
-    refuse("--think_us is for a closed loop, so --rate=" + FLAGS_rate + " cannot go with it");
-  }
+  options.think_ns = think_ns_of(FLAGS_rate);
   if (options.rates.size() > 1 && warmup.most_seconds != 0) {
     refuse("--rate=" + FLAGS_rate + " counts from the end of the warm-up, so --warmup=" +
            FLAGS_warmup + " cannot go with it");

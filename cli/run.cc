@@ -131,7 +131,7 @@ void Steps::settle() {
   if (workload_->spec().own_arrivals &&
       (!settings_.run.rates.empty() || settings_.run.think_ns != 0)) {
     platform::refuse("the transactions of --workload=" + std::string(settings_.workload->name) +
-                     " have times of their own, so --rate and --think_us cannot go with them");
+                     " have times of their own, so --rate cannot go with them");
   }
   settings_.log.record_bytes = longest_record(settings_, workload_->spec().largest);
   settings_.log.header.scale = workload_->spec().description;

@@ -44,12 +44,23 @@ TEST_F(OfferedRate, ANumberIsOneRate) {
   ASSERT_EQ(rates.size(), 1u);
   EXPECT_EQ(rates[0].from_seconds, 0);
   EXPECT_EQ(rates[0].per_second, 2500);
-  for (const char* good : {"0", "0.001", "1e9", "profile:x"}) EXPECT_EQ(check_rate(good), "");
-  for (const char* wrong : {"", "-1", "0.0001", "2e9", "nan", "inf", "1 2", "fast", "profile"}) {
-    EXPECT_EQ(check_rate(wrong),
-              std::string("--rate=") + wrong +
-                  " is neither a number without a unit, 0 or from 0.001 to 1e9, nor profile:FILE");
+  for (const char* good : {"0", "0.001", "1e9", "profile:x", "think_us:0", "think_us:1e9"}) {
+    EXPECT_EQ(check_rate(good), "");
   }
+  for (const char* wrong : {"", "-1", "0.0001", "2e9", "nan", "inf", "1 2", "fast", "profile",
+                            "think_us", "think_us:", "think_us:-1", "think_us:1ms"}) {
+    EXPECT_EQ(
+        check_rate(wrong),
+        std::string("--rate=") + wrong +
+            " is neither a number without a unit, 0 or from 0.001 to 1e9, nor think_us:N with N "
+            "from 0 to 1e9, nor profile:FILE");
+  }
+}
+
+TEST_F(OfferedRate, AThinkTimeIsNoRate) {
+  EXPECT_TRUE(rates_of("think_us:2.5").empty());
+  EXPECT_EQ(think_ns_of("think_us:2.5"), 2500u);
+  EXPECT_EQ(think_ns_of("2.5"), 0u);
 }
 
 TEST_F(OfferedRate, AProfileHasARateFromEachTimeOn) {

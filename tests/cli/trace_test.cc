@@ -99,10 +99,11 @@ TEST_F(TraceCommands, TransactionsBeginAtTheirTimes) {
       "awk -v s=$(field seconds) 'BEGIN { print (s >= 0.2 && s < 60) }'; "
       "$RUN --trace_speed=0.001 --seconds=0.2 >out 2>&1 || cat out; field transactions; "
       "$RUN --trace_speed=1 --rate=10 2>&1 >/dev/null; echo $?");
-  EXPECT_EQ(ended.output,
-            "3\n0\n1\n1\n"
-            "logjam: the transactions of --workload=trace have times of their own, so --rate and "
-            "--think_us cannot go with them\n2\n");
+  EXPECT_EQ(
+      ended.output,
+      "3\n0\n1\n1\n"
+      "logjam: the transactions of --workload=trace have times of their own, so --rate cannot "
+      "go with them\n2\n");
 }
 
 // A recovery needs the file, which has the initial rows, from any directory.
