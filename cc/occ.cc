@@ -39,7 +39,7 @@ class Occ final : public VersionLocks<Occ> {
 
   // TransactionBase and VersionLocks require the next functions.
 
-  NodeCheck track_node(NodeVersion node) {
+  NodeCheck track_node(NodeVersion node, const Index&) {
     deps_.reads = true;
     if (nodes_.remember(node)) return NodeCheck::kUnchanged;
     fail(AbortReason::kPhantom);

@@ -1,7 +1,7 @@
 // The common part of OCC and 2PL. Writes are private until commit. `Protocol` derives from
 // TransactionBase<Protocol>, and provides seven functions, none of them virtual:
 //
-//   track_node(NodeVersion)         notes that the transaction depends on the keys in an index node
+//   track_node(NodeVersion, index)  notes that the transaction depends on the keys in an index node
 //   read_tuple(tuple, bytes, &row)  reads the first `bytes` bytes of a tuple's row, with the
 //                                   transaction's own writes; if the row is absent, sets `row` to
 //                                   null
@@ -383,7 +383,7 @@ class TransactionBase : public ProtocolTransaction {
       Keyed* entry = table.primary().find(key, &missed_in, &finger_);
       *tuple = static_cast<Tuple*>(entry);
       if (entry != nullptr) return true;
-      const NodeCheck check = self().track_node(missed_in);
+      const NodeCheck check = self().track_node(missed_in, table.primary());
       if (check != NodeCheck::kChanged) return check == NodeCheck::kUnchanged;
     }
   }
@@ -395,12 +395,12 @@ class TransactionBase : public ProtocolTransaction {
     return Status::kOk;
   }
 
-  // Tracks a node, and then visits its entries. Sets `*restart` if the node has changed since
-  // `entries` was read. Returns whether the walk goes on.
+  // Tracks a node of `index`, and then visits its entries. Sets `*restart` if the node has changed
+  // since `entries` was read. Returns whether the walk goes on.
   template <class Visit>
-  bool visit_node(NodeVersion version, std::span<Keyed* const> entries, WalkStep* step,
-                  bool* restart, const Visit& visit) {
-    const NodeCheck check = self().track_node(version);
+  bool visit_node(const Index& index, NodeVersion version, std::span<Keyed* const> entries,
+                  WalkStep* step, bool* restart, const Visit& visit) {
+    const NodeCheck check = self().track_node(version, index);
     *restart = check == NodeCheck::kChanged;
     if (check == NodeCheck::kAbort) *step = WalkStep::kAbort;
     if (check != NodeCheck::kUnchanged) return false;
@@ -428,7 +428,7 @@ class TransactionBase : public ProtocolTransaction {
     while (restart) {
       restart = false;
       index.scan(low, high, descending, [&](NodeVersion version, std::span<Keyed* const> entries) {
-        return visit_node(version, entries, &step, &restart, [&](Keyed* entry) {
+        return visit_node(index, version, entries, &step, &restart, [&](Keyed* entry) {
           const Position here{entry->key, postings ? static_cast<Posting*>(entry)->primary : 0};
           if (any && (descending ? here >= last : here <= last)) return WalkStep::kContinue;
           last = here;
@@ -451,7 +451,7 @@ class TransactionBase : public ProtocolTransaction {
       // All entries of a key are in one bucket. If the bucket has changed, no entry was visited
       // yet, so a restart visits no entry twice.
       index.find_all(key, [&](NodeVersion version, std::span<Keyed* const> entries) {
-        return visit_node(version, entries, &step, &restart, visit);
+        return visit_node(index, version, entries, &step, &restart, visit);
       });
     }
     return step == WalkStep::kAbort ? Status::kAbort : Status::kOk;

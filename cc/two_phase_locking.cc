@@ -102,7 +102,7 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
 
   // TransactionBase requires the next seven functions of every protocol.
 
-  NodeCheck track_node(NodeVersion node) {
+  NodeCheck track_node(NodeVersion node, const Index&) {
     deps_.reads = true;
     if (!lock_shared(node.node->lock)) return NodeCheck::kAbort;
     const uint64_t now = node.node->structure.load(platform::memory_order_seq_cst);

@@ -93,6 +93,13 @@ DEFINE_FLAG(commit, string, "pipelined", kLogging | kExplore,
             "when to acknowledge: sync, pipelined or async; sync: the worker waits for each "
             "commit; pipelined: it continues, and acknowledges when the commit is durable; async: "
             "it acknowledges at once (UNSAFE)");
+DEFINE_FLAG(
+    snapshot, string, "acknowledged", kRun | kExplore,
+    "what a snapshot contains (--cc=si or ssn): acknowledged, durable or committed; acknowledged: "
+    "all commits, so a transaction that only reads waits until what it read is durable; durable: "
+    "commits that are durable with all earlier ones, so it waits for nothing, and a commit is "
+    "acknowledged when new snapshots contain it; committed: all commits, and it waits for nothing "
+    "(UNSAFE)");
 DEFINE_FLAG(threads, uint32, 2, kLogging | kRecover | kExplore | kList,
             "workers, or threads of a recovery; a log of commands is replayed by all of them if "
             "--cc is optimistic, else by one",

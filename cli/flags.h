@@ -18,6 +18,7 @@ DECLARE_string(cc);
 DECLARE_string(cdf);
 DECLARE_string(checkpoint);
 DECLARE_string(commit);
+DECLARE_string(snapshot);
 DECLARE_bool(continue);
 DECLARE_string(csv);
 DECLARE_string(dependencies);

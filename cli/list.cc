@@ -115,8 +115,10 @@ std::vector<Row> variant_rows() {
 }
 
 Row protocol_row(const ProtocolInfo& protocol) {
-  return {
-      {"name", protocol.name}, {"what", protocol.what}, {"serializable", protocol.serializable}};
+  return {{"name", protocol.name},
+          {"what", protocol.what},
+          {"serializable", protocol.serializable},
+          {"serial_in_commit_order", protocol.serial_in_commit_order}};
 }
 
 // Returns all lists, in the order in which `logjam list` prints them.

@@ -57,6 +57,7 @@ RunOptions run_options(const WorkloadInfo& workload) {
   options.warmup_seconds = warmup.seconds;
   options.most_warmup_seconds = warmup.most_seconds;
   options.commit = commit_policy();
+  options.snapshot = snapshot_rule();
   options.early_lock_release = locks("write") + locks("all") == 0;
   options.keep_read_locks = locks("all") != 0;
   options.work_ns = static_cast<uint64_t>(locks("work_us")) * 1000;
@@ -154,6 +155,8 @@ struct Condition {
 constexpr Condition kConditions[] = {
     {" pipeline_depth ", [](const Settings& s) { return s.run.commit == CommitPolicy::kPipelined; },
      "--commit=pipelined"},
+    {" snapshot ", [](const Settings& s) { return s.protocol->keeps_old_versions; },
+     "--cc=si and ssn"},
     {" history_mb ", [](const Settings& s) { return !s.history.empty(); }, "--history"},
     {" replay read_mb_s accept_damage ", [](const Settings& s) { return s.continues; },
      "--continue"},
@@ -221,6 +224,14 @@ CommitPolicy commit_policy() {
          platform::instead_of(FLAGS_commit, {"sync", "pipelined", "async"}));
 }
 
+SnapshotRule snapshot_rule() {
+  if (FLAGS_snapshot == "acknowledged") return SnapshotRule::kAcknowledged;
+  if (FLAGS_snapshot == "durable") return SnapshotRule::kDurable;
+  if (FLAGS_snapshot == "committed") return SnapshotRule::kCommitted;
+  refuse("--snapshot=" + FLAGS_snapshot + " is not a rule" +
+         platform::instead_of(FLAGS_snapshot, {"acknowledged", "durable", "committed"}));
+}
+
 std::vector<std::string> given_directories() {
   std::vector<std::string> directories;
   std::istringstream in(FLAGS_wal_dir);
@@ -243,6 +254,7 @@ void refuse_if(const std::string& why) {
 Settings run_settings() {
   Settings settings;
   settings.commit = FLAGS_commit;
+  settings.snapshot = FLAGS_snapshot;
   settings.log_records = FLAGS_log_records;
   settings.continues = FLAGS_continue;
   settings.flushes_for_reasons = !FLAGS_flush.empty();
@@ -263,6 +275,12 @@ Settings run_settings() {
     refuse("--device=discard never makes a commit durable: only `logjam micro` takes it");
   }
   refuse_if(check_commands(*settings.workload, *settings.protocol, *settings.scheme));
+  if (settings.protocol->keeps_old_versions && settings.run.commit == CommitPolicy::kAsync &&
+      settings.run.snapshot == SnapshotRule::kDurable) {
+    refuse(
+        "with --commit=async no worker learns that its commits are durable, so "
+        "--snapshot=durable cannot go with it");
+  }
   if (settings.scheme->traits.commands) {
     if (settings.run.log_records == LogRecords::kOperation) {
       refuse("--log=" + FLAGS_log +
@@ -279,6 +297,9 @@ Settings run_settings() {
   }
   describe_run(settings, &settings.log.header);
   if (settings.run.commit == CommitPolicy::kAsync) settings.unsafe = "async";
+  if (settings.protocol->keeps_old_versions && settings.run.snapshot == SnapshotRule::kCommitted) {
+    platform::append_part(&settings.unsafe, ", ", "--snapshot=committed");
+  }
   return settings;
 }
 

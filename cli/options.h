@@ -30,6 +30,8 @@ const SchemeInfo& scheme_named(const std::string& name);
 
 // Returns the policy of --commit. Refuses unknown names.
 CommitPolicy commit_policy();
+// Returns the rule of --snapshot. Refuses unknown names.
+SnapshotRule snapshot_rule();
 
 // Returns the directories of --wal_dir; none if the flag is empty.
 std::vector<std::string> given_directories();
@@ -77,9 +79,9 @@ struct Settings {
   RunOptions run;
   LogOptions log;
   platform::WorkerClass::Request worker_class;
-  std::string commit, log_records;   // as the flags name them
-  bool continues = false;            // --continue
-  bool flushes_for_reasons = false;  // --flush was given
+  std::string commit, snapshot, log_records;  // as the flags name them
+  bool continues = false;                     // --continue
+  bool flushes_for_reasons = false;           // --flush was given
   bool verify = true;
   std::string history;       // the file of --history; empty: none
   std::string record;        // the file of --record; empty: none

@@ -177,11 +177,29 @@ void add_checkpoints(bool any, const RunResult& result, Row* row) {
                {"between_tps", value(between_tps, 1)}});
 }
 
+// Returns a percentile of latencies in microseconds, or nothing if there are none.
+Value percentile_us(const HistogramSum& latencies, double fraction) {
+  if (latencies.count() == 0) return Value();
+  return number(platform::ticks_to_ns(latencies.percentile(fraction)) * 1e-3);
+}
+
+// Appends the columns about readers and writers, empty unless there were both kinds.
+void add_by_kind(const RunResult& result, Row* row) {
+  const HistogramSum writers = result.commit.since(result.read_only);
+  const bool both = result.read_only.count() != 0 && writers.count() != 0;
+  for (const auto& [name, latencies] :
+       {std::pair("reader_commit_", &result.read_only), std::pair("writer_commit_", &writers)}) {
+    row->emplace_back(std::string(name) + "p50_us",
+                      both ? percentile_us(*latencies, 0.5) : Value());
+    row->emplace_back(std::string(name) + "p99_us",
+                      both ? percentile_us(*latencies, 0.99) : Value());
+  }
+}
+
 // Appends the columns about long and short transactions, empty unless the workload has both kinds.
 void add_by_length(const RunResult& result, Row* row) {
   const auto percentile = [](const std::optional<TransactionsOfLength>& of, double fraction) {
-    if (!of || of->commit.count() == 0) return Value();
-    return number(platform::ticks_to_ns(of->commit.percentile(fraction)) * 1e-3);
+    return of ? percentile_us(of->commit, fraction) : Value();
   };
   append(row,
          {{"short_commit_p50_us", percentile(result.of_short, 0.5)},
@@ -215,6 +233,7 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
       {"cc", settings.protocol->name},
       {"log", settings.scheme->name},
       {"log_differs", settings.scheme->differs},
+      {"snapshot", value_if(settings.protocol->keeps_old_versions, settings.snapshot)},
       {"commit", settings.commit},
       {"unsafe", settings.unsafe},
       {"unsteady", unsteady_of(result)},
@@ -247,6 +266,7 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
   add_aborts(result, ended, &row);
   add_latency("exec", result.execution, &row);
   add_latency("commit", result.commit, &row);
+  add_by_kind(result, &row);
   add_by_length(result, &row);
   row.emplace_back("pipeline_full_pct", value_if(options.commit == CommitPolicy::kPipelined,
                                                  number(pipeline_full_pct(options, result))));

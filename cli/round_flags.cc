@@ -20,11 +20,11 @@ bool can_be_explored(const SchemeInfo& scheme) { return scheme.stream_count(1, L
 
 std::string draw_scheme(Draws& draws, const std::string& wanted, const std::string& cc) {
   const ProtocolInfo* protocol = find_protocol(cc);
-  const bool commands = protocol == nullptr || protocol->serializable;
+  const bool commands = protocol == nullptr || protocol->serial_in_commit_order;
   std::vector<std::string> names;
   for (const SchemeInfo& scheme : all_schemes()) {
     // Leaves out logs in non-volatile memory: they need one directory, and a round may have two.
-    // A log of commands needs a serializable protocol.
+    // A log of commands needs a protocol whose commits are in a serial order.
     if (!can_be_explored(scheme) || scheme.traits.in_place) continue;
     if (commands || !scheme.traits.commands) names.emplace_back(scheme.name);
   }
@@ -44,7 +44,8 @@ std::string draw_scheme(Draws& draws, const std::string& wanted, const std::stri
 std::string draw_protocol(Draws& draws, const std::string& wanted, bool commands) {
   const auto& all = all_protocols();
   const ProtocolInfo& drawn = all[draws.below(all.size())];
-  if (wanted == "every") return commands && !drawn.serializable ? "occ" : std::string(drawn.name);
+  if (wanted == "every")
+    return commands && !drawn.serial_in_commit_order ? "occ" : std::string(drawn.name);
   if (find_protocol(wanted) == nullptr) {
     std::vector<std::string_view> names;
     for (const ProtocolInfo& protocol : all) names.push_back(protocol.name);
@@ -145,8 +146,10 @@ RoundFlags flags_of_round(uint64_t seed, const WantedRound& wanted) {
   const bool commands = find_scheme(log)->traits.commands,
              in_memory = find_scheme(log)->traits.in_place;
   flags.emplace_back("log", log);
-  flags.emplace_back("cc", draw_protocol(draws, wanted.protocol, commands));
-  give("commit", draws.one_of({"sync", "pipelined", "pipelined", "async"}));
+  const std::string protocol = draw_protocol(draws, wanted.protocol, commands);
+  flags.emplace_back("cc", protocol);
+  const std::string commit = draws.one_of({"sync", "pipelined", "pipelined", "async"});
+  give("commit", commit);
   const std::string records = draws.one_of({"txn", "op", "txn,range", "op,range"});
   if (commands) {
     flags.emplace_back("log_records", "txn");  // the only value that a log of commands has
@@ -205,6 +208,11 @@ RoundFlags flags_of_round(uint64_t seed, const WantedRound& wanted) {
     give("checkpoint", busy ? "s:0.00000001" : checkpoint);
   }
   give("log_parts", draws.one_of({"", "none", "all"}));
+  const std::string snapshot = draws.one_of({"acknowledged", "durable", "committed"});
+  const bool waits = (given_flags().contains("commit") ? FLAGS_commit : commit) != "async";
+  if (find_protocol(protocol)->keeps_old_versions) {
+    give("snapshot", waits || snapshot != "durable" ? snapshot : "acknowledged");
+  }
   return flags;
 }
 

@@ -57,6 +57,7 @@ constexpr RowColumn kColumns[] = {
     {"pause_ns", "micro", "with `--primitive`: the pause of a thread after each call"},
     {"log", "run recover micro dump", "the log scheme, or the floor that `micro` measured"},
     {"log_differs", "run micro", "how the log scheme differs from its paper"},
+    {"snapshot", "run", "the rule of `--snapshot`; empty: the protocol has no snapshots"},
     {"commit", "run micro", "the commit policy"},
     {"unsafe", "run recover micro",
      "why acknowledged transactions may be lost (R8); empty: none can be"},
@@ -189,6 +190,10 @@ constexpr RowColumn kColumns[] = {
      "time from the first start (with `--rate`: from the intended start) to the acknowledgement; "
      "with `--rate` a transaction without acknowledgement at the end counts with the time that it "
      "has waited"},
+    {"reader_commit_*_us", "run",
+     "`commit_*_us` of the transactions that changed no row; this and the next are empty unless "
+     "there were both kinds"},
+    {"writer_commit_*_us", "run", "`commit_*_us` of all other transactions"},
     {"short_commit_*_us", "run",
      "`commit_*_us` of the short transactions; this and the next two are empty unless the workload "
      "mixes long and short transactions (`--ycsb_long_rows`)"},
@@ -241,7 +246,8 @@ constexpr RowColumn kColumns[] = {
     {"memory_end_mb", "run", "resident memory at the end"},
     {"old_versions_mb", "run",
      "megabytes of old versions of rows that waited at once for the ends of transactions, at most, "
-     "added over the workers: what long transactions cost under `--cc=si`; empty for other "
+     "added over the workers: what long transactions cost under `--cc=si` and `ssn`; empty for "
+     "other "
      "protocols. `memory_end_mb` contains them"},
     {"time_*_pct", "run",
      "shares of workers' time, sampled (`--breakdown=false` switches this off); "

@@ -13,6 +13,7 @@
 #include "engine/storage/reclaimer.h"
 #include "engine/transaction.h"
 #include "logging/log_scheme.h"
+#include "logging/read_stamps.h"
 #include "platform/registry.h"
 #include "platform/thread_annotations.h"
 
@@ -31,7 +32,9 @@ struct WorkerContext {
   Breakdown* breakdown = nullptr;
   CommitObserver* observer = nullptr;          // null: none
   platform::atomic<uint64_t>* ages = nullptr;  // counter of wait-die's time stamps, shared by all
+  ReadStamps* read_stamps = nullptr;           // shared by all (ProtocolInfo::stamps_reads)
   uint64_t transactions_begun = 0;             // numbers the worker's transactions in log records
+  uint64_t commit_stamp = 0;                   // the last one that the worker has drawn
   // If the log holds commands: the current transaction's command, valid until the transaction ends.
   uint32_t command_type = 0;
   std::span<const std::byte> command_input = {};
@@ -72,10 +75,12 @@ struct ProtocolInfo {
   // If true, a transaction holds no lock before its commit(). So a replay of commands may execute
   // it before an earlier transaction (engine/recovery/commands/replay_commands.h).
   bool optimistic = false;
-  // If false, concurrent transactions may have no serial order. Then no log can hold commands,
-  // because their replay executes one transaction after the other.
-  bool serializable = true;
+  bool serializable = true;  // if false, concurrent transactions may have no serial order
+  // If false, the order in which transactions reserve their records is no serial order. Then no log
+  // can hold commands, because their replay executes them in this order.
+  bool serial_in_commit_order = true;
   bool keeps_old_versions = false;  // of rows, for the reclaimer
+  bool stamps_reads = false;        // needs WorkerContext::read_stamps
 };
 
 // A protocol's file holds one static ProtocolRegistration for each of its protocols.

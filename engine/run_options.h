@@ -21,6 +21,13 @@ enum class CommitPolicy : uint8_t { kSync, kPipelined, kAsync };
 
 enum class LogRecords : uint8_t { kTransaction, kOperation };
 
+// Which commits a snapshot contains, and what a transaction waits for that has only read.
+enum class SnapshotRule : uint8_t {
+  kAcknowledged,  // all commits; it waits until the commits that it has read from are durable
+  kDurable,       // commits up to the durable prefix (commit_clock.h); it waits for nothing
+  kCommitted,     // all commits; it waits for nothing (UNSAFE)
+};
+
 enum class Phase : uint32_t { kWarmup, kMeasure, kDrain };
 
 // One interval of a run (engine/run/timeline.h).
@@ -57,7 +64,8 @@ struct RunOptions {
   CommitPolicy commit = CommitPolicy::kPipelined;
   bool early_lock_release = true;
   bool keep_read_locks =
-      false;             // without early lock release: also keep the locks of rows only read
+      false;  // without early lock release: also keep the locks of rows only read
+  SnapshotRule snapshot = SnapshotRule::kAcknowledged;  // of protocols that keep old versions
   uint64_t work_ns = 0;  // extra work of each transaction before its first access
   LogRecords log_records = LogRecords::kTransaction;
   bool log_ranges = false;  // log only the changed bytes of a row

@@ -22,7 +22,8 @@ namespace logjam {
 
 class ReadStamps {
  public:
-  ReadStamps() : stamps_(size_t{1} << kSlotBits) {}
+  explicit ReadStamps(int slot_bits = 16)
+      : stamps_(size_t{1} << slot_bits), shift_(64 - slot_bits) {}
 
   void raise(const void* tuple, uint64_t sequence) {
     platform::atomic_max(stamps_[slot(tuple)], sequence, platform::memory_order_seq_cst);
@@ -33,13 +34,12 @@ class ReadStamps {
   }
 
  private:
-  static constexpr int kSlotBits = 16;
-
-  static size_t slot(const void* tuple) {
-    return reinterpret_cast<uintptr_t>(tuple) * 0x9e3779b97f4a7c15 >> (64 - kSlotBits);
+  size_t slot(const void* tuple) const {
+    return reinterpret_cast<uintptr_t>(tuple) * 0x9e3779b97f4a7c15 >> shift_;
   }
 
   std::vector<platform::atomic<uint64_t>> stamps_;
+  const int shift_;
 };
 
 }  // namespace logjam

@@ -8,7 +8,7 @@ checker with the method of Elle (Kingsbury and Alvaro, VLDB 2020), must find the
 serializable. Here this means: serializable, and nothing acknowledged is lost. With --plant, the
 script also plants anomalies in each history, and the checker must find each anomaly. --keep keeps
 the histories for other checkers, such as Elle. Protocol si is judged by strong snapshot isolation
-instead.
+instead, ssn by serializability without the order of real time.
 """
 
 import collections
@@ -27,6 +27,7 @@ from experiments.errors import Refused, run_main
 
 CHECKER = os.path.join(rounds.ROOT, "build", "judge", "bin", "adya")
 KEYS = 100
+MODELS = {"si": "strong-snapshot-isolation", "ssn": "serializable"}  # of other protocols: strict
 VERDICTS = {0: "valid", 1: "anomalous", 2: "unknown"}
 
 
@@ -79,7 +80,7 @@ def record(logjam, directory, scheme, device, protocol, seed):
 
 def judge(path, protocol):
     """Returns the checker's verdict on a history, and the names of the anomalies that it found."""
-    model = "strong-snapshot-isolation" if protocol == "si" else "strict-serializable"
+    model = MODELS.get(protocol, "strict-serializable")
     done = subprocess.run([CHECKER, "check", "--json", "-m", "list-append", "-c", model, path],
                           capture_output=True, text=True, timeout=120)
     verdict = VERDICTS.get(done.returncode)

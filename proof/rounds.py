@@ -44,7 +44,7 @@ def combinations(logjam):
     pairs = [(scheme, protocols[(turn + at) % len(protocols)])
              for turn in range(len(protocols)) for at, scheme in enumerate(schemes)]
     return [(*scheme, protocol["name"]) for scheme, protocol in pairs
-            if protocol["serializable"] or scheme[0] != "command"]
+            if protocol["serial_in_commit_order"] or scheme[0] != "command"]
 
 
 def has_begun(history):

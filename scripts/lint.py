@@ -19,9 +19,10 @@ ROOMS = {
     "sim/measure/": "sim/measure/ platform/", "sim/": "sim/ platform/",
     "engine/checkpoint/": "engine/ platform/ logging/log_scheme.h logging/format/",
     "engine/": "engine/ platform/ logging/log_scheme.h logging/recovery_rule.h "
-               "logging/scheme_registry.h logging/format/log_reader.h logging/format/record.h "
-               "logging/format/range_image.h logging/format/checkpoint.h "
-               "logging/format/manifest_file.h logging/format/segments.h",
+               "logging/read_stamps.h logging/scheme_registry.h logging/format/log_reader.h "
+               "logging/format/record.h logging/format/range_image.h "
+               "logging/format/checkpoint.h logging/format/manifest_file.h "
+               "logging/format/segments.h",
     "cc/": "cc/ engine/ platform/ logging/log_scheme.h logging/read_stamps.h "
            "logging/row_vectors.h logging/format/record.h logging/format/range_image.h "
            "logging/format/record_writer.h",

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <utility>
 
 #include "logging/log_scheme.h"
@@ -15,8 +16,8 @@
 
 namespace logjam {
 
-// `Log` has the functions is_durable() and wait_durable() of WaitSide. `Commit` has a `point`, and
-// the `start` of its transaction.
+// `Log` has the functions is_durable() and wait_durable() of WaitSide. `Commit` has a `point`, the
+// `start` of its transaction, and a `stamp` that is not larger than those of later commits.
 template <class Log, class Commit>
 class CommitPipeline {
  public:
@@ -58,6 +59,15 @@ class CommitPipeline {
     for (const auto& queue : queues_) {
       if (queue.empty()) continue;
       if (oldest == 0 || queue.front().start < oldest) oldest = queue.front().start;
+    }
+    return oldest;
+  }
+  // Returns the smallest stamp of a commit in flight. Call it only if there is one.
+  uint64_t oldest_stamp() const {
+    LJ_ASSERT_IN_TESTS(!empty());
+    uint64_t oldest = std::numeric_limits<uint64_t>::max();
+    for (const auto& queue : queues_) {
+      if (!queue.empty()) oldest = std::min(oldest, queue.front().stamp);
     }
     return oldest;
   }

@@ -226,6 +226,10 @@ void Run::spawn() {
     timeline_ =
         std::make_unique<Timeline>(options_, scheme_, warms_up_ ? Phase::kWarmup : Phase::kMeasure);
   }
+  if (protocol_.stamps_reads) control_.read_stamps.emplace();
+  if (protocol_.keeps_old_versions && options_.snapshot == SnapshotRule::kDurable) {
+    database_.commit_clock().track(options_.threads);
+  }
   const uint64_t prefaulted_ns =
       platform::now_ns() +
       std::min(kMostPrefaultingNs, static_cast<uint64_t>(options_.most_seconds() * 1e9));

@@ -57,6 +57,7 @@ struct Measurements {
   // phase counts with its whole latency. A transaction that never commits counts with its wait
   // until the worker gives it up.
   Latencies commit;
+  Latencies read_only;  // the part of `commit` of transactions that committed and changed no row
 
   template <class Other, class Visit>
   void visit(Other& other, const Visit& visit) {
@@ -71,6 +72,7 @@ struct Measurements {
     visit(pipeline_wait_ticks, other.pipeline_wait_ticks);
     visit(execution, other.execution);
     visit(commit, other.commit);
+    visit(read_only, other.read_only);
   }
 };
 

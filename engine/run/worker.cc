@@ -20,6 +20,7 @@ Worker::Worker(uint32_t id, const RunOptions& options, Workload& workload, Datab
       timeline_(timeline),
       protocol_(protocol),
       commands_(scheme.traits().commands),
+      clock_(database.commit_clock().tracks() ? &database.commit_clock() : nullptr),
       reclaimer_(control.epochs, CommitPoint::kQueues, arena, protocol.keeps_old_versions),
       breakdown_(options.breakdown, id, &control.window),
       context_{.id = id, .options = options},
@@ -34,6 +35,7 @@ Worker::Worker(uint32_t id, const RunOptions& options, Workload& workload, Datab
   context_.reclaimer = &reclaimer_;
   context_.breakdown = &breakdown_;
   context_.ages = &control.ages;
+  context_.read_stamps = control.read_stamps ? &*control.read_stamps : nullptr;
   context_.acknowledge_durable = [this] {
     platform::worker_role.assume();
     scheme_.poll(context_.id);
@@ -80,6 +82,7 @@ void Worker::run() {
     pipeline_.wait();
     acknowledge_durable();
   }
+  wait_for_durable_prefix();
   if (exhausted) {
     platform::atomic_max(control_.exhausted_ns, platform::now_ns());
     control_.exhausted.fetch_add(1, platform::memory_order_release);
@@ -131,7 +134,9 @@ bool Worker::wait_until(uint64_t time) {
     if (left_ns <= 0) {
       platform::pause();
     } else if (pipeline_.empty()) {
-      platform::sleep_ns(std::min<uint64_t>(static_cast<uint64_t>(left_ns), 20'000'000));
+      // Other workers' writes let this worker acknowledge a commit beyond the durable prefix.
+      const uint64_t most_ns = beyond_prefix_.empty() ? 20'000'000 : 20'000;
+      platform::sleep_ns(std::min(static_cast<uint64_t>(left_ns), most_ns));
     } else {
       scheme_.park_until_durable(context_.id, pipeline_.next(), static_cast<uint64_t>(left_ns));
     }
@@ -170,6 +175,8 @@ void Worker::try_until_it_ends(uint64_t start) {
       counts().aborts[static_cast<size_t>(txn_->abort_reason())].add(1);
     }
     txn_->abort();
+    // The transaction may have drawn a stamp, which no commit will have.
+    if (clock_ != nullptr) extend_durable_prefix();
     back_off(attempt);
     // A run that ends does not wait for a transaction that keeps aborting.
     if (control_.in(Phase::kDrain)) {
@@ -199,9 +206,12 @@ bool Worker::execute(PendingCommit* txn) {
     context_.command_type = txn->type;
     context_.command_input = client_->command();
   }
+  const uint64_t writers = context_.transactions_begun, stamp = context_.commit_stamp;
   if (txn_->commit() == Status::kAbort) return false;
 
   txn->point = txn_->commit_point();
+  txn->read_only = context_.transactions_begun == writers;
+  txn->stamp = txn->read_only ? stamp + 1 : context_.commit_stamp;
   txn->erased = reclaimer_.note_committed(txn->point.queue);
   count_committed(txn);
   if (txn_->holds_locks()) keep_locks(txn);
@@ -244,8 +254,11 @@ void Worker::keep_locks(PendingCommit* txn) {
 // Settles a pre-committed transaction if it is durable. Otherwise queues it in the pipeline.
 void Worker::end_or_queue(PendingCommit& txn) {
   // Without a log, a transaction is durable as soon as it has committed.
-  const bool waits_in_pipeline = !pipeline_.empty() || options_.commit == CommitPolicy::kAsync;
-  if (!waits_in_pipeline && scheme_.is_durable(txn.point)) return settle(txn, txn.ended);
+  const bool queues_first = clock_ != nullptr || !pipeline_.empty();
+  const bool async = options_.commit == CommitPolicy::kAsync;
+  if (!async && (!queues_first || overtakes(txn)) && scheme_.is_durable(txn.point)) {
+    return settle(txn, txn.ended);
+  }
   if (options_.commit == CommitPolicy::kSync && !scheme_.is_durable(txn.point)) {
     const ActivityScope scope(breakdown_, Activity::kFlushWait);
     scheme_.wait_durable(context_.id, txn.point);
@@ -256,6 +269,7 @@ void Worker::end_or_queue(PendingCommit& txn) {
   }
   pipeline_.push(std::move(txn));
   note_oldest();
+  if (beyond_prefix_.size() > options_.pipeline_depth) wait_for_durable_prefix();
   if (pipeline_.too_full() && !scheme_.is_durable(pipeline_.next())) {
     const ActivityScope scope(breakdown_, Activity::kFlushWait);
     const uint64_t full = ticks();
@@ -264,6 +278,7 @@ void Worker::end_or_queue(PendingCommit& txn) {
     stats_[1].pipeline_wait_ticks.add(control_.window.part(full, ticks()));
   }
   acknowledge_durable();
+  if (options_.commit == CommitPolicy::kSync) wait_for_durable_prefix();
 }
 
 // Backs off for a random time that grows with `attempt`. After ten attempts the worker sleeps:
@@ -284,12 +299,37 @@ void Worker::back_off(uint32_t attempt) {
 }
 
 void Worker::acknowledge_durable() {
-  if (pipeline_.empty()) return;
+  if (pipeline_.empty() && beyond_prefix_.empty()) return;
   const auto end = [this](PendingCommit& txn) {
     platform::worker_role.assume();
-    settle(txn, ticks());
+    if (clock_ != nullptr && !txn.read_only) {
+      beyond_prefix_.push_back(std::move(txn));
+    } else {
+      settle(txn, ticks());
+    }
   };
-  if (pipeline_.acknowledge_durable(end)) note_oldest();
+  const bool any = pipeline_.acknowledge_durable(end);
+  if (any) note_oldest();
+  if (clock_ != nullptr && (any || !beyond_prefix_.empty())) extend_durable_prefix();
+}
+
+void Worker::extend_durable_prefix() {
+  clock_->note_oldest(context_.id,
+                      pipeline_.empty() ? CommitClock::kNone : pipeline_.oldest_stamp());
+  const uint64_t prefix = clock_->extend_durable_prefix();
+  for (; !beyond_prefix_.empty() && beyond_prefix_.front().stamp <= prefix;
+       beyond_prefix_.pop_front()) {
+    settle(beyond_prefix_.front(), ticks());
+  }
+}
+
+// Waits until all durable commits of this worker are acknowledged.
+void Worker::wait_for_durable_prefix() {
+  const ActivityScope scope(breakdown_, Activity::kFlushWait);
+  for (platform::BackOff wait; !beyond_prefix_.empty();) {
+    wait.once();
+    context_.acknowledge_durable();
+  }
 }
 
 // Ends a transaction that is durable at `now`, in ticks.
@@ -313,7 +353,12 @@ void Worker::acknowledge(const PendingCommit& txn, uint64_t now) {
   if (phase != phase_) enter_phase(phase);
   counts().by_type[txn.type].transactions.add(1);
   if (txn.miss) counts().by_type[txn.type].misses.add(1);
-  if (counts_for_latency(txn)) counts().commit.record(now - txn.start);
+  if (counts_for_latency(txn)) record_latency(txn, now - txn.start);
+}
+
+void Worker::record_latency(const PendingCommit& txn, uint64_t latency) {
+  counts().commit.record(latency);
+  if (txn.read_only) counts().read_only.record(latency);
 }
 
 // Returns whether the latency counts. In an open loop, only arrivals in the measured time count.
@@ -325,7 +370,7 @@ bool Worker::counts_for_latency(const PendingCommit& txn) const {
 void Worker::count_late(const PendingCommit& txn) {
   if (!arrivals_->open()) return;
   counts().backlog.add(1);
-  if (counts_for_latency(txn)) counts().commit.record(ticks() - txn.start);
+  if (counts_for_latency(txn)) record_latency(txn, ticks() - txn.start);
 }
 
 void Worker::release(PendingCommit& txn) {
@@ -337,7 +382,9 @@ void Worker::release(PendingCommit& txn) {
 // Updates WorkerTimeline::queued. Under --commit=async no transaction waits for the log.
 void Worker::note_oldest() {
   if (timeline_ == nullptr || options_.commit == CommitPolicy::kAsync) return;
-  timeline_->queued.store(pipeline_.oldest_start(), platform::memory_order_relaxed);
+  uint64_t oldest = pipeline_.oldest_start();
+  if (!beyond_prefix_.empty()) oldest = beyond_prefix_.front().start;
+  timeline_->queued.store(oldest, platform::memory_order_relaxed);
 }
 
 }  // namespace logjam

@@ -5,10 +5,15 @@
 // and histograms with one writer. The main thread stores RunControl::phase (release), and each
 // worker loads it (acquire) once per transaction and at each acknowledgement. The phase publishes
 // the window's begin and end, and no other data.
+//
+// If snapshots end at the durable prefix (--snapshot=durable), a commit is acknowledged when it is
+// durable and the durable prefix contains its stamp. Otherwise a client that has the
+// acknowledgement might begin a transaction that does not find the commit.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -36,6 +41,7 @@ struct RunControl {
   platform::atomic<uint32_t> exhausted{0};
   platform::atomic<uint64_t> exhausted_ns{0};
   platform::atomic<uint64_t> ages{0};
+  std::optional<ReadStamps> read_stamps;  // unless the protocol has none
   Epochs epochs;
   CommitPointRequest question;  // the checkpointer's question
 
@@ -79,6 +85,8 @@ class alignas(platform::kCacheLine) Worker {
     std::unique_ptr<ProtocolTransaction> locks;  // keeps the locks until durable (--locks=write)
     uint32_t erased = 0;                         // erased rows, for the reclaimer
     uint32_t log_bytes = 0;
+    bool read_only = false;  // its commit changes no row
+    uint64_t stamp = 0;      // the commit's, or of a later commit if it is read-only
   };
 
   WorkerStats& counts() { return stats_[measured_ ? 1 : 0]; }
@@ -93,6 +101,7 @@ class alignas(platform::kCacheLine) Worker {
   uint64_t next_start() LJ_REQUIRES(platform::worker_role);
   bool wait_until(uint64_t time) LJ_REQUIRES(platform::worker_role);
   void count_waiting_arrivals();
+  void record_latency(const PendingCommit& txn, uint64_t latency);
   bool counts_for_latency(const PendingCommit& txn) const;
   void count_late(const PendingCommit& txn);
   void one_transaction(uint64_t start) LJ_REQUIRES(platform::worker_role);
@@ -100,6 +109,13 @@ class alignas(platform::kCacheLine) Worker {
   bool execute(PendingCommit* txn) LJ_REQUIRES(platform::worker_role);
   void work_on() const;
   void count_committed(PendingCommit* txn);
+  // Returns whether the commit does not wait for the worker's earlier commits.
+  bool overtakes(const PendingCommit& txn) const {
+    return txn.read_only && protocol_.keeps_old_versions &&
+           options_.snapshot != SnapshotRule::kAcknowledged;
+  }
+  void extend_durable_prefix() LJ_REQUIRES(platform::worker_role);
+  void wait_for_durable_prefix() LJ_REQUIRES(platform::worker_role);
   void keep_locks(PendingCommit* txn);
   void end_or_queue(PendingCommit& txn) LJ_REQUIRES(platform::worker_role);
   void back_off(uint32_t attempt) LJ_REQUIRES(platform::worker_role);
@@ -114,7 +130,8 @@ class alignas(platform::kCacheLine) Worker {
   RunControl& control_;
   WorkerTimeline* const timeline_;
   const ProtocolInfo& protocol_;
-  const bool commands_;  // the log holds commands
+  const bool commands_;       // the log holds commands
+  CommitClock* const clock_;  // null unless snapshots end at the durable prefix
   Reclaimer reclaimer_;
   Breakdown breakdown_;
   std::array<WorkerStats, 2> stats_;  // before the measured phase, and in it
@@ -123,6 +140,8 @@ class alignas(platform::kCacheLine) Worker {
   std::unique_ptr<ProtocolTransaction> txn_;
   std::vector<std::unique_ptr<ProtocolTransaction>> spare_;
   CommitPipeline<WaitSide, PendingCommit> pipeline_;
+  // --snapshot=durable: durable commits that are perhaps beyond the durable prefix.
+  std::deque<PendingCommit> beyond_prefix_;
   std::optional<Arrivals> arrivals_;  // empty only during construction
   uint64_t think_until_ = 0;          // in ticks
   Phase phase_ = Phase::kWarmup;

@@ -10,6 +10,7 @@
 
 #include "engine/storage/arena.h"
 #include "engine/storage/columns.h"
+#include "engine/storage/commit_clock.h"
 #include "engine/storage/free_list.h"
 #include "engine/storage/index.h"
 #include "engine/storage/old_version.h"
@@ -139,11 +140,10 @@ class Database {
   Table* table(uint16_t id) { return id < tables_.size() ? tables_[id].get() : nullptr; }
   Table& table(const std::string& name);
 
-  // Returns the largest commit stamp that was drawn (old_version.h).
-  platform::atomic<uint64_t>& commit_clock() { return *commit_clock_; }
+  CommitClock& commit_clock() { return commit_clock_; }
 
  private:
-  platform::Padded<platform::atomic<uint64_t>> commit_clock_{};
+  CommitClock commit_clock_;
   std::vector<std::unique_ptr<Table>> tables_;
 };
 

@@ -13,7 +13,8 @@
 //
 // With old versions (old_version.h), there is a third reason: a snapshot may still contain the row.
 // So the tuple also stays until each worker has been between two transactions since the erase
-// became durable. The reclaimer also takes each old version that is no longer its row's newest.
+// became durable, and was acknowledged (worker.h): new snapshots then contain the erase. The
+// reclaimer also takes each old version that is no longer its row's newest.
 //
 // Only transactions that began before the removal can reach the removed tuple and index nodes. The
 // memory of these tuples and nodes is not used again until each worker has been between two

@@ -28,7 +28,7 @@ struct Combination {
 };
 
 // Returns all combinations. A scheme that logs commands has one record for each transaction, and
-// needs a serializable protocol.
+// needs a protocol whose commits are in a serial order.
 const std::vector<Combination>& combinations() {
   // Computed once, because each process of the tests calls the function some thousand times.
   static const auto all = [] {
@@ -38,7 +38,7 @@ const std::vector<Combination>& combinations() {
       for (const char* records : {"txn", "op", "txn,range", "op,range"}) {
         for (const ProtocolInfo& protocol : all_protocols()) {
           if (scheme.traits.commands &&
-              (records != std::string_view("txn") || !protocol.serializable))
+              (records != std::string_view("txn") || !protocol.serial_in_commit_order))
             continue;
           found.push_back({std::string(scheme.name), records, std::string(protocol.name)});
         }

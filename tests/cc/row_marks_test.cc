@@ -70,7 +70,8 @@ TEST_P(CommandOrder, WhoHasReadARowOrItsAbsencePrecedesTheOverwriter) {
   EXPECT_GT(schemes, 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Protocols, CommandOrder, testing::ValuesIn(serializable_protocol_names()),
+INSTANTIATE_TEST_SUITE_P(Protocols, CommandOrder,
+                         testing::ValuesIn(names_of_protocols_serial_in_commit_order()),
                          protocol_name);
 
 // --- read stamps ---
@@ -127,7 +128,8 @@ TEST_P(ReadStampsTest, ReadersOfOneRowBothCommit) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Protocols, ReadStampsTest,
-                         testing::ValuesIn(serializable_protocol_names()), protocol_name);
+                         testing::ValuesIn(names_of_protocols_serial_in_commit_order()),
+                         protocol_name);
 
 // --- LSN vectors ---
 

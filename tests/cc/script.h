@@ -76,12 +76,14 @@ struct World {
   LogRecords records;
   bool early_lock_release;
   bool ranges = false;  // whether actors that are made later log ranges
+  SnapshotRule snapshot = SnapshotRule::kAcknowledged;  // of actors that are made later
   Arena arena;
   Database database;
   Table* ordered;
   Table* hash;
   Table* notes;
   platform::atomic<uint64_t> ages{0};
+  ReadStamps read_stamps;
   uint32_t actors = 0;
   uint32_t threads = 8;  // a test with more actors sets a larger number
 };
@@ -107,9 +109,11 @@ class Actor {
     options.log_ranges = world.ranges;
     options.early_lock_release = world.early_lock_release;
     options.threads = world.threads;
+    options.snapshot = world.snapshot;
     context.arena = &arena_;
     context.breakdown = &breakdown_;
     context.ages = &world.ages;
+    context.read_stamps = &world.read_stamps;
     context.acknowledge_durable = [] { throw Blocked(); };
     txn = world.protocol->make(context);
     begin();
@@ -243,10 +247,10 @@ inline std::vector<std::string> protocol_names() {
   return names;
 }
 
-inline std::vector<std::string> serializable_protocol_names() {
+inline std::vector<std::string> names_of_protocols_serial_in_commit_order() {
   std::vector<std::string> names;
   for (const ProtocolInfo& info : all_protocols()) {
-    if (info.serializable) names.emplace_back(info.name);
+    if (info.serial_in_commit_order) names.emplace_back(info.name);
   }
   return names;
 }

@@ -26,7 +26,7 @@ class ScriptedNodes final : public TransactionBase<ScriptedNodes> {
   void abort() override {}
   void release_locks() override {}
 
-  NodeCheck track_node(NodeVersion) {
+  NodeCheck track_node(NodeVersion, const Index&) {
     const uint64_t call = tracked++;
     if (call == aborted) return NodeCheck::kAbort;
     return changed.contains(call) ? NodeCheck::kChanged : NodeCheck::kUnchanged;

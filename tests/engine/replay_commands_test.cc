@@ -76,7 +76,7 @@ TEST_F(ReplayCommands, RebuildsTheDatabaseOfTheRun) {
     if (!info.has_commands) continue;
     const std::vector<Flags> scales = small_scales(info.name);
     auto protocols = all_protocols();
-    std::erase_if(protocols, [](const ProtocolInfo& one) { return !one.serializable; });
+    std::erase_if(protocols, [](const ProtocolInfo& one) { return !one.serial_in_commit_order; });
     for (size_t i = 0; i < std::max(scales.size(), protocols.size()); ++i) {
       const Flags& flags = scales[i % scales.size()];
       const ProtocolInfo& protocol = protocols[i % protocols.size()];

@@ -1,8 +1,9 @@
-// The tails of dlog, and protocols in which each of two threads stores a word, executes a fence,
-// and then loads a word of the other thread. Without the fences, a search must find a wrong
-// schedule.
+// The tails of dlog, the prefix of durable commits, and protocols in which each of two threads
+// stores a word, executes a fence, and then loads a word of the other thread. Without the fences, a
+// search must find a wrong schedule.
 #include <gtest/gtest.h>
 
+#include "engine/storage/commit_clock.h"
 #include "logging/schemes/aether/gsn_clock.h"
 #include "logging/schemes/nvm/worker_log.h"
 #include "logging/schemes/silo/epoch_tids.h"
@@ -95,6 +96,61 @@ class ADrawDuringTheQuestion {
 
 TEST(EpochTidsSteps, AnEpochInWhichATidIsDrawnDuringTheQuestionIsNotOver) {
   search_all<ADrawDuringTheQuestion>(3);
+}
+
+// --- the durable prefix of commit stamps ---
+
+// Workers draw stamps, make their commits durable, and extend the prefix. Another thread only
+// extends the prefix. Checked: all commits of a prefix are durable, and the last prefix has all
+// commits. Without `announces`, workers draw stamps without an announcement.
+class CommitsAndAPrefix {
+ public:
+  CommitsAndAPrefix(uint32_t workers, bool announces)
+      : shared_(std::make_unique<Shared>()), workers_(workers), announces_(announces) {
+    shared_->clock.track(workers);
+  }
+  std::vector<Body> threads() {
+    std::vector<Body> bodies;
+    for (uint32_t worker = 0; worker < workers_; ++worker) {
+      bodies.emplace_back([this, worker] {
+        if (announces_) shared_->clock.announce(worker);
+        const uint64_t stamp = shared_->clock.draw();
+        shared_->durable[stamp].store(1, memory_order_relaxed);
+        shared_->clock.note_oldest(worker, CommitClock::kNone);
+        extend();
+      });
+    }
+    bodies.emplace_back([this] { extend(); });
+    return bodies;
+  }
+  std::string wrong() {
+    if (early_) return "the prefix has a commit that is not durable";
+    return shared_->clock.durable_prefix() == workers_ ? "" : "the prefix lacks durable commits";
+  }
+
+ private:
+  struct Shared {
+    CommitClock clock;
+    std::array<Word, 3> durable{};
+  };
+
+  void extend() {
+    const uint64_t prefix = shared_->clock.extend_durable_prefix();
+    for (uint64_t stamp = 1; stamp <= prefix; ++stamp) {
+      if (shared_->durable[stamp].load(memory_order_relaxed) == 0) early_ = true;
+    }
+  }
+
+  std::unique_ptr<Shared> shared_;
+  const uint32_t workers_;
+  const bool announces_;
+  bool early_ = false;
+};
+
+TEST(CommitClockSteps, ThePrefixHasAllDurableCommitsAndNoOther) {
+  search_all<CommitsAndAPrefix>(3, 1u, true);
+  search_all<CommitsAndAPrefix>(2, 2u, true);
+  EXPECT_NE(first_wrong<CommitsAndAPrefix>(1, 1u, false), "");
 }
 
 // --- the lead of a stream ---

@@ -67,8 +67,9 @@ TEST_P(WorkloadCrash, LosesNothing) {
       "run",
       "--workload=" + round.workload,
       "--log=" + std::string(scheme.name),
-      "--cc=" +
-          std::string(scheme.traits.commands && !protocol.serializable ? "occ" : protocol.name),
+      "--cc=" + std::string(scheme.traits.commands && !protocol.serial_in_commit_order
+                                ? "occ"
+                                : protocol.name),
       "--commit=" + commit,
       "--device=" + usable_device(scheme, "file"),
       "--wal_dir=" + log,

@@ -21,6 +21,7 @@ class LoneWorker {
     context.arena = &arena_;
     context.breakdown = &breakdown_;
     context.ages = ages == nullptr ? &own_ages_ : ages;
+    context.read_stamps = &read_stamps_;
     context.acknowledge_durable = [] {};
     transaction_ = protocol.make(context);
   }
@@ -32,6 +33,7 @@ class LoneWorker {
  private:
   std::unique_ptr<LogScheme> own_log_;
   platform::atomic<uint64_t> own_ages_{0};
+  ReadStamps read_stamps_;
   Arena arena_;
   Breakdown breakdown_;
   std::unique_ptr<ProtocolTransaction> transaction_;

@@ -425,7 +425,7 @@ std::string check_commands(const WorkloadInfo& workload, const ProtocolInfo& pro
   if (!scheme.traits.commands) return "";
   const std::string log = "--log=" + std::string(scheme.name) + " logs commands, and ";
   if (!workload.has_commands) return log + "--workload=" + std::string(workload.name) + " has none";
-  if (protocol.serializable) return "";
+  if (protocol.serial_in_commit_order) return "";
   return log + "--cc=" + std::string(protocol.name) +
          " promises no serial order in which they could be executed again";
 }
