@@ -185,10 +185,9 @@ Value percentile_us(const HistogramSum& latencies, double fraction) {
 
 // Appends the columns about readers and writers, empty unless there were both kinds.
 void add_by_kind(const RunResult& result, Row* row) {
-  const HistogramSum writers = result.commit.since(result.read_only);
-  const bool both = result.read_only.count() != 0 && writers.count() != 0;
-  for (const auto& [name, latencies] :
-       {std::pair("reader_commit_", &result.read_only), std::pair("writer_commit_", &writers)}) {
+  const bool both = result.reader_commit.count() != 0 && result.writer_commit.count() != 0;
+  for (const auto& [name, latencies] : {std::pair("reader_commit_", &result.reader_commit),
+                                        std::pair("writer_commit_", &result.writer_commit)}) {
     row->emplace_back(std::string(name) + "p50_us",
                       both ? percentile_us(*latencies, 0.5) : Value());
     row->emplace_back(std::string(name) + "p99_us",

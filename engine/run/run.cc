@@ -82,7 +82,7 @@ class ProgressLine {
         sum.transactions += stats->transactions();
         sum.bytes += stats->log_bytes.value();
         for (const platform::Counter& counter : stats->aborts) sum.aborts += counter.value();
-        sum.commit.add(stats->commit);
+        stats->add_commit_to(&sum.commit);
       }
     }
     return sum;
@@ -99,7 +99,7 @@ void add_up_by_length(const Workers& workers, RunResult* result) {
     auto& sum = worker->is_long() ? result->of_long : result->of_short;
     if (!sum) sum.emplace();
     sum->transactions += worker->stats().transactions();
-    sum->commit.add(worker->stats().commit);
+    worker->stats().add_commit_to(&sum->commit);
   }
 }
 
@@ -113,6 +113,7 @@ void add_up(const Workers& workers, RunResult* result) {
         sum += part.value();
       }
     });
+    worker->stats().add_commit_to(&result->commit);
     if (const auto bytes = worker->old_version_bytes()) {
       result->old_version_bytes = result->old_version_bytes.value_or(0) + *bytes;
     }

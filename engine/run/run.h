@@ -52,12 +52,12 @@ struct Measurements {
   // The times of the `committed` transactions from the first start to the pre-commit, in ticks.
   Latencies execution;
   // The times from the first start (open loop: the intended start) to the acknowledgement, in
-  // ticks. In a closed loop the transactions of `by_type` count. In an open loop every arrival of
-  // the measured phase counts, unless it rolled back. A transaction that is acknowledged after the
-  // phase counts with its whole latency. A transaction that never commits counts with its wait
-  // until the worker gives it up.
-  Latencies commit;
-  Latencies read_only;  // the part of `commit` of transactions that committed and changed no row
+  // ticks: of transactions that committed and changed no row, and of all others. In a closed loop
+  // the transactions of `by_type` count. In an open loop every arrival of the measured phase
+  // counts, unless it rolled back. A transaction that is acknowledged after the phase counts with
+  // its whole latency. A transaction that never commits counts with its wait until the worker gives
+  // it up.
+  Latencies reader_commit, writer_commit;
 
   template <class Other, class Visit>
   void visit(Other& other, const Visit& visit) {
@@ -71,8 +71,8 @@ struct Measurements {
     visit(log_records, other.log_records);
     visit(pipeline_wait_ticks, other.pipeline_wait_ticks);
     visit(execution, other.execution);
-    visit(commit, other.commit);
-    visit(read_only, other.read_only);
+    visit(reader_commit, other.reader_commit);
+    visit(writer_commit, other.writer_commit);
   }
 };
 
@@ -82,11 +82,15 @@ struct WorkerStats : Measurements<platform::Counter, Histogram> {
     for (const auto& type : by_type) all += type.transactions.value();
     return all;
   }
+  void add_commit_to(HistogramSum* sum) const {
+    sum->add(reader_commit);
+    sum->add(writer_commit);
+  }
 };
 
 struct TransactionsOfLength {
   uint64_t transactions = 0;
-  HistogramSum commit;  // as Measurements::commit
+  HistogramSum commit;  // of readers and writers
 };
 
 struct RunResult : Measurements<uint64_t, HistogramSum> {
@@ -94,6 +98,7 @@ struct RunResult : Measurements<uint64_t, HistogramSum> {
   double seconds = 0;  // of the measured phase; 0: the run ended in its warm-up
   bool interrupted = false;
   uint64_t transactions = 0, misses = 0, rollbacks = 0;  // the sums over all types
+  HistogramSum commit;                                   // of readers and writers
   // Acknowledged in the first half of the measured phase; none if the phase ended early.
   std::optional<uint64_t> first_half;
   platform::ProcessUse usage;

@@ -149,7 +149,7 @@ void Worker::count_waiting_arrivals() {
   const uint64_t waiting = arrivals_->visit_until(end, [&](uint64_t arrival, uint64_t count) {
     if (arrival < begin) return;
     counts().arrivals.add(count);
-    counts().commit.record(end - arrival, count);
+    counts().writer_commit.record(end - arrival, count);
   });
   counts().backlog.add(waiting);
   if (timeline_ != nullptr) timeline_->next_arrival.store(0, platform::memory_order_relaxed);
@@ -164,12 +164,12 @@ void Worker::one_transaction(uint64_t start) {
 void Worker::try_until_it_ends(uint64_t start) {
   PendingCommit txn;
   txn.start = start;
-  txn.begun = arrivals_->open() ? ticks() : start;
+  const uint64_t begun = arrivals_->open() ? ticks() : start;
   txn.type = client_->next();
   for (uint32_t attempt = 0;; ++attempt) {
     control_.epochs.note_quiescent(context_.id);
     txn_->begin(attempt > 0);
-    if (execute(&txn)) break;
+    if (execute(begun, &txn)) break;
     if (timeline_ != nullptr) timeline_->aborts.add(1);
     if (!control_.in(Phase::kDrain)) {
       counts().aborts[static_cast<size_t>(txn_->abort_reason())].add(1);
@@ -186,8 +186,9 @@ void Worker::try_until_it_ends(uint64_t start) {
   }
 }
 
-// Executes one attempt. Returns false if concurrency control aborted it.
-bool Worker::execute(PendingCommit* txn) {
+// Executes one attempt. Returns false if concurrency control aborted it. `begun`: the start of the
+// first attempt.
+bool Worker::execute(uint64_t begun, PendingCommit* txn) {
   work_on();
   const Status status = client_->execute(*txn_);
   if (status == Status::kAbort) return false;
@@ -206,14 +207,14 @@ bool Worker::execute(PendingCommit* txn) {
     context_.command_type = txn->type;
     context_.command_input = client_->command();
   }
-  const uint64_t writers = context_.transactions_begun, stamp = context_.commit_stamp;
+  const uint64_t writers = context_.transactions_begun;
   if (txn_->commit() == Status::kAbort) return false;
 
   txn->point = txn_->commit_point();
   txn->read_only = context_.transactions_begun == writers;
-  txn->stamp = txn->read_only ? stamp + 1 : context_.commit_stamp;
+  txn->stamp = context_.commit_stamp + (txn->read_only ? 1 : 0);
   txn->erased = reclaimer_.note_committed(txn->point.queue);
-  count_committed(txn);
+  count_committed(begun, txn);
   if (txn_->holds_locks()) keep_locks(txn);
   end_or_queue(*txn);
   return true;
@@ -229,7 +230,7 @@ void Worker::work_on() const {
   }
 }
 
-void Worker::count_committed(PendingCommit* txn) {
+void Worker::count_committed(uint64_t begun, PendingCommit* txn) {
   counts().committed.add(1);
   counts().log_bytes.add(context_.log_bytes);
   if (timeline_ != nullptr) {
@@ -239,7 +240,7 @@ void Worker::count_committed(PendingCommit* txn) {
   counts().log_records.add(context_.log_records_written);
   context_.log_bytes = context_.log_records_written = 0;
   txn->ended = ticks();
-  counts().execution.record(txn->ended - txn->begun);
+  counts().execution.record(txn->ended - begun);
 }
 
 // Moves the transaction object, with its locks, to `*txn`. The worker goes on with another object.
@@ -269,7 +270,9 @@ void Worker::end_or_queue(PendingCommit& txn) {
   }
   pipeline_.push(std::move(txn));
   note_oldest();
-  if (beyond_prefix_.size() > options_.pipeline_depth) wait_for_durable_prefix();
+  if (clock_ != nullptr && beyond_prefix_.size() > options_.pipeline_depth) {
+    wait_for_durable_prefix();
+  }
   if (pipeline_.too_full() && !scheme_.is_durable(pipeline_.next())) {
     const ActivityScope scope(breakdown_, Activity::kFlushWait);
     const uint64_t full = ticks();
@@ -298,8 +301,7 @@ void Worker::back_off(uint32_t attempt) {
   if (attempt >= 3) platform::yield();
 }
 
-void Worker::acknowledge_durable() {
-  if (pipeline_.empty() && beyond_prefix_.empty()) return;
+void Worker::acknowledge_some() {
   const auto end = [this](PendingCommit& txn) {
     platform::worker_role.assume();
     if (clock_ != nullptr && !txn.read_only) {
@@ -325,6 +327,7 @@ void Worker::extend_durable_prefix() {
 
 // Waits until all durable commits of this worker are acknowledged.
 void Worker::wait_for_durable_prefix() {
+  if (beyond_prefix_.empty()) return;
   const ActivityScope scope(breakdown_, Activity::kFlushWait);
   for (platform::BackOff wait; !beyond_prefix_.empty();) {
     wait.once();
@@ -354,11 +357,6 @@ void Worker::acknowledge(const PendingCommit& txn, uint64_t now) {
   counts().by_type[txn.type].transactions.add(1);
   if (txn.miss) counts().by_type[txn.type].misses.add(1);
   if (counts_for_latency(txn)) record_latency(txn, now - txn.start);
-}
-
-void Worker::record_latency(const PendingCommit& txn, uint64_t latency) {
-  counts().commit.record(latency);
-  if (txn.read_only) counts().read_only.record(latency);
 }
 
 // Returns whether the latency counts. In an open loop, only arrivals in the measured time count.

@@ -13,7 +13,7 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -77,16 +77,15 @@ class alignas(platform::kCacheLine) Worker {
   struct PendingCommit {
     CommitPoint point;
     uint64_t start = 0;   // the start; in an open loop the intended start
-    uint64_t begun = 0;   // the start of the first attempt
     uint64_t ended = 0;   // the pre-commit
     uint64_t number = 0;  // from Client::committing()
+    uint64_t stamp = 0;   // the commit's, or of a later commit if it is read-only
     uint32_t type = 0;
     bool miss = false;
+    bool read_only = false;                      // its commit changes no row
     std::unique_ptr<ProtocolTransaction> locks;  // keeps the locks until durable (--locks=write)
     uint32_t erased = 0;                         // erased rows, for the reclaimer
     uint32_t log_bytes = 0;
-    bool read_only = false;  // its commit changes no row
-    uint64_t stamp = 0;      // the commit's, or of a later commit if it is read-only
   };
 
   WorkerStats& counts() { return stats_[measured_ ? 1 : 0]; }
@@ -101,14 +100,16 @@ class alignas(platform::kCacheLine) Worker {
   uint64_t next_start() LJ_REQUIRES(platform::worker_role);
   bool wait_until(uint64_t time) LJ_REQUIRES(platform::worker_role);
   void count_waiting_arrivals();
-  void record_latency(const PendingCommit& txn, uint64_t latency);
+  void record_latency(const PendingCommit& txn, uint64_t latency) {
+    (txn.read_only ? counts().reader_commit : counts().writer_commit).record(latency);
+  }
   bool counts_for_latency(const PendingCommit& txn) const;
   void count_late(const PendingCommit& txn);
   void one_transaction(uint64_t start) LJ_REQUIRES(platform::worker_role);
   void try_until_it_ends(uint64_t start) LJ_REQUIRES(platform::worker_role);
-  bool execute(PendingCommit* txn) LJ_REQUIRES(platform::worker_role);
+  bool execute(uint64_t begun, PendingCommit* txn) LJ_REQUIRES(platform::worker_role);
   void work_on() const;
-  void count_committed(PendingCommit* txn);
+  void count_committed(uint64_t begun, PendingCommit* txn);
   // Returns whether the commit does not wait for the worker's earlier commits.
   bool overtakes(const PendingCommit& txn) const {
     return txn.read_only && protocol_.keeps_old_versions &&
@@ -119,7 +120,10 @@ class alignas(platform::kCacheLine) Worker {
   void keep_locks(PendingCommit* txn);
   void end_or_queue(PendingCommit& txn) LJ_REQUIRES(platform::worker_role);
   void back_off(uint32_t attempt) LJ_REQUIRES(platform::worker_role);
-  void acknowledge_durable() LJ_REQUIRES(platform::worker_role);
+  void acknowledge_durable() LJ_REQUIRES(platform::worker_role) {
+    if (!pipeline_.empty() || (clock_ != nullptr && !beyond_prefix_.empty())) acknowledge_some();
+  }
+  void acknowledge_some() LJ_REQUIRES(platform::worker_role);
   void settle(PendingCommit& txn, uint64_t now) LJ_REQUIRES(platform::worker_role);
   void acknowledge(const PendingCommit& txn, uint64_t now);
   void release(PendingCommit& txn) LJ_REQUIRES(platform::worker_role);
@@ -141,7 +145,7 @@ class alignas(platform::kCacheLine) Worker {
   std::vector<std::unique_ptr<ProtocolTransaction>> spare_;
   CommitPipeline<WaitSide, PendingCommit> pipeline_;
   // --snapshot=durable: durable commits that are perhaps beyond the durable prefix.
-  std::deque<PendingCommit> beyond_prefix_;
+  std::list<PendingCommit> beyond_prefix_;
   std::optional<Arrivals> arrivals_;  // empty only during construction
   uint64_t think_until_ = 0;          // in ticks
   Phase phase_ = Phase::kWarmup;

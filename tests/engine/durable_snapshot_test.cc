@@ -127,7 +127,7 @@ TEST(DurableSnapshots, ContainEachAcknowledgedCommit) {
   for (const CommitPolicy commit : {CommitPolicy::kPipelined, CommitPolicy::kSync}) {
     const RunResult result = count(commit);
     EXPECT_EQ(result.transactions, kTransactions * kWorkers);
-    EXPECT_EQ(result.read_only.count(), kTransactions / 4 * kWorkers);
+    EXPECT_EQ(result.reader_commit.count(), kTransactions / 4 * kWorkers);
     EXPECT_EQ(result.commit.count(), kTransactions * kWorkers);
   }
 }
