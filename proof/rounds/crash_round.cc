@@ -189,6 +189,7 @@ std::vector<std::string> LedgerFlags::arguments() const {
   give("pipeline_depth", pipeline_depth);
   give("locks", locks);
   if (!log_parts.empty()) give("log_parts", log_parts);
+  if (!snapshot.empty()) give("snapshot", snapshot);
   give("log_buffer_mb", log_buffer_mb);
   give("log_prealloc_mb", 1);  // segments of 1 MiB, the next one made while the log is written
   give_unless_0("stripe_kb", stripe_kb);
@@ -262,6 +263,11 @@ CrashRound derive_round(uint64_t seed) {
   flags.sync = random.one_of({"dsync", "fdatasync", "fsync"});
   flags.no_io_uring = random.one_in(3);
   flags.log_parts = random.one_of({"", "none", "all"});
+  if (find_protocol(flags.protocol)->keeps_old_versions) {
+    flags.snapshot = flags.commit == "async"
+                         ? random.one_of({"acknowledged", "committed"})
+                         : random.one_of({"acknowledged", "durable", "committed"});
+  }
   return round;
 }
 

@@ -20,6 +20,7 @@ struct LedgerFlags {
   uint64_t transactions = 0;  // the run ends after this number; 0: after 20 s
   uint32_t threads = 1, sockets = 2, pipeline_depth = 1;
   std::string locks = "early", log_parts;
+  std::string snapshot;  // empty: the protocol has no snapshots
 
   uint32_t log_buffer_mb = 1, stripe_kb = 0, io_depth = 1;
   bool flush_help = true;
