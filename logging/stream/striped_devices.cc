@@ -31,11 +31,11 @@ uint64_t StripedDevices::durable() const {
   return std::ranges::min(devices_, {}, &Member::position).position;
 }
 
-StripedDevices::Flight StripedDevices::starts(Member& member, uint64_t next) {
+StripedDevices::Flight StripedDevices::starts(Member& member, uint64_t next, bool rewrites) {
   const auto slot = static_cast<uint32_t>(std::countr_zero(member.free_slots));
   member.free_slots &= member.free_slots - 1;
   member.next = next;
-  const Flight flight{.next = next, .order = ++started_, .slot = slot};
+  const Flight flight{.next = next, .order = ++started_, .slot = slot, .rewrites = rewrites};
   member.flights.push_back(flight);
   under_way_.store(under_way() + 1, platform::memory_order_release);
   if (under_way() == 1) find_oldest();

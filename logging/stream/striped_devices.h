@@ -36,6 +36,7 @@ class StripedDevices {
     uint64_t next;   // the stream position of the device's first byte after the write
     uint64_t order;  // the number of the write, for the whole stream
     uint32_t slot;
+    bool rewrites;
     bool finished = false;
   };
   struct Member {
@@ -81,10 +82,11 @@ class StripedDevices {
   // Notes that the caller starts a write on `member`, in the returned slot. When this write and all
   // earlier writes have finished, the device has all its bytes before `end`.
   uint32_t begin_write(Member& member, uint64_t end) {
-    return starts(member, stripes_.next(end)).slot;
+    return starts(member, stripes_.next(end), /*rewrites=*/false).slot;
   }
-  // Notes that the caller starts a write that does not change the device's position.
-  Flight begin_rewrite(Member& member) { return starts(member, member.next); }
+  // Notes that the caller starts a write that does not change the device's position: of bytes that
+  // no other write has, or of an idle device.
+  Flight begin_rewrite(Member& member) { return starts(member, member.next, /*rewrites=*/true); }
   // Returns whether finish() has seen the end of write number `order`, or there is no such write.
   bool finished(const Member& member, uint64_t order) const {
     const auto flight = std::ranges::find(member.flights, order, &Flight::order);
@@ -102,10 +104,13 @@ class StripedDevices {
  private:
   bool takes_one(const Member& member) const {
     if (member.free_slots == 0) return false;
-    const bool inside_a_block = member.next % block_bytes() != 0;
-    return member.flights.empty() || member.flights.back().finished || !inside_a_block;
+    if (member.next % block_bytes() == 0) return true;
+    // The flights after the last write are rewrites. They have no bytes of this block.
+    return std::ranges::none_of(member.flights, [&](const Flight& flight) {
+      return flight.next == member.next && !flight.rewrites && !flight.finished;
+    });
   }
-  Flight starts(Member& member, uint64_t next);
+  Flight starts(Member& member, uint64_t next, bool rewrites);
   void find_oldest() {
     if (devices_.size() > 1) look_for_oldest();
   }

@@ -160,5 +160,26 @@ TEST_F(SdlStoreTest, AStoreTakesASlotOfItsOwnIfThereIsOne) {
   EXPECT_EQ(log.in_block(), 8192u);
 }
 
+// A write that ended inside a block is under way, and a store that began after it has finished.
+TEST_F(SdlStoreTest, AFinishedStoreHidesNoWriteInsideABlock) {
+  flags_.set("eleda_store_sdl", true);
+  Held log(3);
+  for (int i = 0; i < 65; ++i) log.publish();
+  while (log.device.under_way(0) == 0 || log.device.under_way(1) == 0) log.scheme->flush(1, true);
+  ASSERT_EQ(log.device.under_way(1), 512u);
+  log.device.complete(0);
+  log.scheme->flush(1, true);
+  ASSERT_EQ(log.in_block(), 4096u);
+  const uint32_t store = log.device.under_way(0) != 0 ? 0 : 2;
+  log.device.complete(store);
+  log.publish();
+  log.scheme->flush(1, true);
+  EXPECT_EQ(log.device.under_way(0) + log.device.under_way(2), 0u) << "two writes of one block";
+  log.device.complete(1);
+  log.scheme->flush(1, true);
+  EXPECT_EQ(log.device.under_way(0) + log.device.under_way(1) + log.device.under_way(2),
+            512u + kLogHeaderBytes);
+}
+
 }  // namespace
 }  // namespace logjam
