@@ -266,8 +266,11 @@ int judge(const Life& life, uint32_t crash, bool in_a_file_call) {
 void set_flags(const Life& life) {
   const bool later = life.number > 1;
   if (later) std::printf("flags of life %u       ", life.number);
-  for (const auto& [name, value] : life.of.flags_of(life.seed)) {
+  for (auto [name, value] : life.of.flags_of(life.seed)) {
     if (later && stays_in_later_lives(name)) continue;
+    // Each life executes the commands of the lives before it again.
+    const bool executes = name == "cc" && life.had_commands;
+    if (executes && !find_protocol(value)->serial_in_commit_order) value = "occ";
     set_flag(name, value);
     if (later && !value.empty()) std::printf(" --%s=%s", name.c_str(), value.c_str());
   }

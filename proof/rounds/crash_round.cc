@@ -441,9 +441,16 @@ LivesRound derive_lives(uint64_t seed) {
     round.lives.push_back(derive_life(i == 0 ? seed : random() % (uint64_t{1} << 32), random));
   }
   uint32_t most = kMostDirectories;
+  bool commands = false;  // the log has commands, which this life executes again
   for (Life& life : round.lives) {
-    life.flags.take_tables_of(round.lives[0].flags);
-    most = std::min(most, most_directories(life.flags));
+    LedgerFlags& flags = life.flags;
+    flags.take_tables_of(round.lives[0].flags);
+    most = std::min(most, most_directories(flags));
+    commands &= !life.overwrites;
+    if (commands && !find_protocol(flags.protocol)->serial_in_commit_order) {
+      flags.protocol = "occ", flags.snapshot = "";
+    }
+    commands |= find_scheme(flags.scheme)->traits.commands;
   }
   round.directories = 1 + static_cast<uint32_t>(random() % most);
   return round;
