@@ -121,8 +121,7 @@ class SnapshotReads : public VersionLocks<Protocol> {
 
   bool checks_unique() const { return checks_unique_; }
 
-  // Returns whether the versions and nodes that must be unchanged are so. Call it after
-  // lock_writes().
+  // Returns whether the versions and nodes that must be unchanged are so.
   bool validate() {
     for (const Read& read : unique_reads_) {
       if (!this->is_unchanged(*read.tuple, read.version)) return fail(AbortReason::kValidation);
