@@ -6,6 +6,7 @@ does not have.
 """
 
 import dataclasses
+import functools
 import itertools
 import pathlib
 import re
@@ -260,12 +261,10 @@ class Experiment:
 
     def pace(self):
         """Returns how many microseconds a transaction works more, to be as slow as the paper's."""
-        paper = self.source.partition(",")[0].lower()
-        with open(PACES, "rb") as file:
-            paces = tomllib.load(file)
-        self._refuse_if(paper not in paces, f"is of a paper without a pace; {PACES.name} has those "
-                                            f"of {', '.join(paces)}")
-        return paces[paper]["work_us"]
+        paper, known = self.source.partition(",")[0].lower(), paces()
+        self._refuse_if(paper not in known, f"is of a paper without a pace; {PACES.name} has those "
+                                            f"of {', '.join(known)}")
+        return known[paper]["work_us"]
 
     def points(self, size="quick", schemes=None, simulated=False, paced=False):
         """Returns a size's points in the file's order. `schemes()` maps schemes to flags. If
@@ -306,6 +305,13 @@ class Experiment:
         flags["prepare"] = _merged(flags["prepare"], size.prepare)
         return Point(index, {axis: name for axis, name, _, _ in chosen}, command, flags["flags"],
                      flags["prepare"] if command in PREPARED else None)
+
+
+@functools.lru_cache(maxsize=None)
+def paces():
+    """Returns what config/papers/paces.toml says of each paper, by the paper's name in lower case."""
+    with open(PACES, "rb") as file:
+        return tomllib.load(file)
 
 
 def load(path, own=False):

@@ -4,7 +4,7 @@ docs/REPRODUCING.md.
 
 All counts are of checks. Sentences about a paper come from config/papers.toml."""
 
-from experiments import findings, papers, report, verdicts
+from experiments import findings, pace_predictions, papers, report, verdicts
 from experiments.analysis import cores_of
 from experiments.findings import BY_DEVICE, NATIVE, SIMULATED
 from experiments.report import HEAD, counts_in_words, table
@@ -100,6 +100,14 @@ from the paper's; *implementation*, our engine or scheme differs; *setting*, the
 a setting, or ours differs; *paper*, its own numbers contradict each other."""
 
 
+PACES = """\
+Our transactions are shorter than those of the papers' engines. A *pace* is the time that each \
+transaction works more. It was found on one published number of its paper, and then frozen \
+([paces](../config/papers/paces.toml)), so every other check of the paper is a prediction. *Without \
+the pace* is the same check of the simulated rows without it. Checks that a device's formula decides, \
+and the number on which a pace was found, do not count."""
+
+
 def _formulas(found):
     said = [f"{formula} ({number} checks)" for formula, number in
             papers.formulas(found).most_common(FORMULAS)]
@@ -179,6 +187,12 @@ def appendix(entries):
                   "one must see"], lines)
 
 
+def _predictions(entries):
+    columns, lines = pace_predictions.table_of(entries)
+    return ["## What one pace for each paper predicts", "", PACES, "", table(columns, lines)
+            ] if lines else []
+
+
 def page(entries, total):
     entries = [entry for entry in entries if not entry.experiment.own]
     of_results = []
@@ -194,7 +208,7 @@ def page(entries, total):
         HEAD.replace("report", "verdicts"), "# The verdicts on the published results", "",
         *screen(papers.of_entries(entries), entries, total, "verdicts.png",
                 f"{WORDS} ([VALIDATION](../docs/VALIDATION.md))."),
-        "## Each result", "",
+        *_predictions(entries), "## Each result", "",
         "`scripts/figures.py report` builds a page for each paper (numbers, quotations, reasons, rows), and "
         "`scripts/figures.py serve` the page with plots.",
         "[CHANGED_CHECKS.md](CHANGED_CHECKS.md) has the checks that were removed, loosened or tightened.",

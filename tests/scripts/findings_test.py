@@ -1,12 +1,14 @@
 """Tests that the Findings of checks say who judges them, and that their counts add up."""
 
+from unittest import mock
+
 import synthetic
 from fixtures import ROOT, InADirectory
 from matplotlib.colors import to_rgb
 from PIL import Image
 
-from experiments import (definition, dot_plot, dots, findings, papers, report_data, style,
-                         verdicts, verdicts_page)
+from experiments import (definition, dot_plot, dots, findings, pace_predictions, papers,
+                         report_data, style, verdicts, verdicts_page)
 
 SIMULATED = "simulated Intel Xeon, 64 cores"
 
@@ -38,6 +40,37 @@ class OneFinding(InADirectory):
                 old.unlink()
             found = self.found(name, unsteady="the second half is slower")
             self.assertEqual({one.verdict for one in found} - {verdicts.OPEN}, {verdicts.MISSING})
+
+
+class PacePredictions(InADirectory):
+    def line(self, *names):
+        one = synthetic.experiment(synthetic.LINES + synthetic.NUMBERS)
+        for name in names:  # without: 1000 everywhere, so Poplar is no faster
+            columns = {} if name.endswith("-paced") else {"tps": "1000"}
+            synthetic.put(self.directory, one, name, machine=SIMULATED, **columns)
+        columns, lines = pace_predictions.table_of(synthetic.collected(self.directory, one)[0])
+        self.assertEqual(lines[1:], [["all", "", "", *lines[0][3:]]] if lines else [])
+        return dict(zip(columns, lines[0])) if lines else None
+
+    def test_the_checks_are_counted_with_and_without_the_pace(self):
+        self.assertIsNone(self.line("quick", "quick-xeon"))
+        found = self.line("quick-xeon", "quick-xeon-paced")
+        self.assertEqual((found["paper"], found["pace"], found["results"]), ("Poplar", "7 us", "P5"))
+        self.assertEqual(found["predictions"], "3")  # not the check of a device's formula
+        self.assertEqual((found["agrees"], found["not tested"]), ("3", "0"))
+        self.assertEqual(found["without the pace: agree"], "2")
+
+    def test_the_number_on_which_the_pace_was_found_is_no_prediction(self):
+        with mock.patch.object(definition, "paces", lambda: {
+                "poplar": {"work_us": 7, "found_on": "a number"}}):
+            self.assertEqual(self.line("quick-xeon", "quick-xeon-paced")["predictions"], "2")
+        says = {(findings.paper_of(one).lower(), check["says"])
+                for one in definition.load_all().values() for check in one.checks if not one.own}
+        for paper, pace in definition.paces().items():
+            self.assertTrue("found_on" not in pace or (paper, pace["found_on"]) in says, paper)
+
+    def test_a_simulated_run_of_another_machine_is_not_the_one_without_the_pace(self):
+        self.assertIsNone(self.line("quick-niagara2", "quick-xeon-paced"))
 
 
 class Dots(InADirectory):
