@@ -138,8 +138,10 @@ void note_full_pipelines(const RunOptions& options, const RunResult& result) {
 
 void note_caution(const Workload& workload, const RunResult& result) {
   const auto caution_of = workload.spec().caution;
-  if (result.seconds == 0 || caution_of == nullptr) return;
-  const std::string caution = caution_of(static_cast<double>(result.transactions) / result.seconds);
+  if (caution_of == nullptr) return;
+  const double tps =
+      result.seconds > 0 ? static_cast<double>(result.transactions) / result.seconds : 0;
+  const std::string caution = caution_of(tps);
   if (!caution.empty()) std::printf("note: %s\n", caution.c_str());
 }
 

@@ -140,6 +140,13 @@ bool HistoryArea::full_for(size_t payload_bytes) const {
   return bytes_ < used_ + sizeof(EntryHeader) + payload_bytes;
 }
 
+std::string HistoryWriter::note_if_full(bool (*is_full)(const HistoryArea&)) const {
+  if (std::ranges::none_of(areas_, is_full)) return "";
+  return "a worker ended early because its part of --history was full: a --history_mb of more "
+         "than " +
+         std::to_string(FLAGS_history_mb) + " has room for more transactions";
+}
+
 HistoryWriter::HistoryWriter(const std::string& path, uint32_t workers, uint64_t bytes,
                              const HistoryFileParameters& parameters)
     : path_(path), undo_([this] { unlink(unfinished_history(path_).c_str()); }) {

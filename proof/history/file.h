@@ -134,6 +134,9 @@ class HistoryWriter {
   // Records that the run ended by itself: every committed transaction is durable and acknowledged.
   // A later check of the database then demands exactly these transactions, even of an unsafe run.
   void record_end();
+  // Returns a note for the run's report if `is_full` is true of a worker's area, or "". Call it
+  // after the workers have ended.
+  std::string note_if_full(bool (*is_full)(const HistoryArea&)) const;
 
  private:
   const std::string path_;

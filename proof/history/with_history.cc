@@ -207,6 +207,11 @@ class WithHistory final : public ForwardingWorkload {
   Specification spec() const override {
     Specification spec = workload_->spec();
     spec.description += ", history in " + FLAGS_history;
+    spec.caution = [this, of_workload = spec.caution](double tps) -> std::string {
+      const HistoryWriter* writer = history_.writer.get();
+      std::string full = writer ? writer->note_if_full(RecordingClient::is_full) : "";
+      return !full.empty() || of_workload == nullptr ? full : of_workload(tps);
+    };
     return spec;
   }
 

@@ -269,9 +269,11 @@ class LedgerClient final : public Client, private CommitObserver {
   }
   void acknowledged(uint64_t number) override;
   CommitObserver* commit_observer() override { return this; }
-  bool exhausted() const override {
+  bool exhausted() const override { return area_ != nullptr && is_full(*area_); }
+
+  static bool is_full(const HistoryArea& area) {
     constexpr uint64_t kMost = 2 * kMostAccesses + 2 * kMostCellWrites;
-    return area_ != nullptr && full_for_accesses(*area_, std::max(kMost, kLongestAudit));
+    return full_for_accesses(area, std::max(kMost, kLongestAudit));
   }
 
  private:

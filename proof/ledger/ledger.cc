@@ -195,7 +195,10 @@ class Ledger final : public Workload {
     return {.description = description(),
             .expected_bytes = options_.keys * 2 * (sizeof(Tuple) + sizeof(LedgerRow)) +
                               options_.cells * 2 * (sizeof(Tuple) + sizeof(CellRow)),
-            .types = {{"transfer"}, {"toggle"}, {"blind"}, {"audit"}, {"lookup"}}};
+            .types = {{"transfer"}, {"toggle"}, {"blind"}, {"audit"}, {"lookup"}},
+            .caution = [this](double) {
+              return history_ ? history_->note_if_full(LedgerClient::is_full) : "";
+            }};
   }
 
   std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t workers,

@@ -326,6 +326,24 @@ TEST_F(Lives, ARefusedRunLeavesTheHistoryOfTheLog) {
   EXPECT_TRUE(has(logjam({"recover", history}), "recovered              2000 transactions"));
 }
 
+TEST_F(Lives, ARunThatFillsItsHistorySaysSo) {
+  const std::string history = "--history=" + directory_.path_of("history");
+  constexpr const char* kNote = "note: a worker ended early because its part of --history was full";
+  for (const char* warm_up : {"--warmup=0", "--warmup=60"}) {
+    const std::vector<std::string> fills = {"--seconds=60", warm_up, history, "--history_mb=1",
+                                            "--overwrite"};
+    for (const std::vector<std::string>& load :
+         {std::vector<std::string>{"--workload=tpcb", "--tpcb_accounts=100"},
+          std::vector<std::string>{"--workload=ledger", "--ledger=keys:50"}}) {
+      std::vector<std::string> words = {"run", "--log_prealloc_mb=1", "--log_buffer_mb=1"};
+      words.insert(words.end(), load.begin(), load.end());
+      words.insert(words.end(), fills.begin(), fills.end());
+      EXPECT_TRUE(has(logjam(words), kNote)) << load[0] << " " << warm_up;
+    }
+  }
+  EXPECT_FALSE(has(logjam(run({history, "--history_mb=4", "--overwrite"})), kNote));
+}
+
 TEST_F(Lives, ARefusedRunLeavesNoDirectory) {
   logjam(run({}));
   refused(run({"--continue", "--history=/none/history", "--history_mb=4"}));
