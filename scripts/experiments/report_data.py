@@ -26,6 +26,7 @@ NAME = re.compile(r"[A-Za-z0-9_+-]+")  # name of a file of rows, used in command
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 RUN_BY_ALL = ("logging", "cc", "engine", "workloads", "platform")
 REVISION = re.compile(r"[0-9A-Za-z][0-9A-Za-z._+-]*")
+INCLUDED = re.compile(r'#include "workloads/(\w+)/')  # by the code of another workload
 PRESETS = re.compile(r"\{config\}/(\S+)")  # presets in the rows' flags
 FALLING = (verdicts.DIRECTION, verdicts.DISAGREES, verdicts.UNDECIDED)
 LONGEST_RUN_SECONDS = 120  # a longer pause between two rows counts as 120 s
@@ -53,10 +54,26 @@ def commits_since(revision, paths):
 
 
 def paths_of(rows, profile):
-    """Returns the code, presets and profile on which rows depend. `profile`: "" for native rows."""
+    """Returns the code, presets and profile on which rows depend, as pathspecs of git. `profile`:
+    "" for native rows."""
     presets = {f"config/{path}" for row in rows for path in PRESETS.findall(row.get("given") or "")}
     machine = ("sim", f"config/machines/{profile}.toml") if profile else ()
-    return (*RUN_BY_ALL, *machine, *sorted(presets))
+    return (*RUN_BY_ALL, *machine, *sorted(presets), *unused_workloads(rows))
+
+
+def unused_workloads(rows):
+    """Returns pathspecs that exclude the folders of workloads whose code no row has run. A row that
+    names no workload may have run any."""
+    left = {(row.get("workload") or "").replace("-", "_") for row in rows}
+    if "" in left:
+        return []
+    used = set()
+    while left:
+        used |= left
+        left = {name for folder in left for path in (ROOT / "workloads" / folder).glob("*")
+                for name in INCLUDED.findall(path.read_text(encoding="utf-8"))} - used
+    return [f":(exclude)workloads/{path.name}" for path in sorted((ROOT / "workloads").iterdir())
+            if path.is_dir() and path.name not in used]
 
 
 def stale_sentence(rows, profile):

@@ -84,29 +84,40 @@ class Written(InADirectory):
                                    "user.email=e", *words], capture_output=True, text=True,
                                   check=True).stdout.strip()
 
-        def commit(path):
+        def commit(path, text="x"):
             file = self.directory / path
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(file.read_text() + "x" if file.exists() else "", encoding="utf-8")
+            with open(file, "a", encoding="utf-8") as added:
+                added.write(text)
             git("add", "-A")
             git("commit", "-qm", path)
             return git("rev-parse", "HEAD")
 
         git("init", "-q")
-        rows = [{"revision": commit("logging/a.cc"),
+        commit("workloads/random.h")
+        commit("workloads/trace/a.cc")
+        commit("workloads/log_insert/a.cc", '#include "workloads/ycsb/a.h"\n')
+        commit("workloads/ycsb/a.h")
+        rows = [{"revision": commit("logging/a.cc"), "workload": "log-insert",
                  "given": "run --flagfile={config}/papers/eleda.flags --log=eleda"}]
         with mock.patch.object(report_data, "ROOT", self.directory):
             for path, native, simulated in (("docs/a.md", "", ""), ("sim/a.cc", "", "1 commit"),
                                             ("config/machines/xeon.toml", "", "2 commits"),
                                             ("config/papers/silo.flags", "", "2 commits"),
                                             ("config/papers/eleda.flags", "1 commit", "3 commits"),
-                                            ("logging/a.cc", "2 commits", "4 commits")):
+                                            ("logging/a.cc", "2 commits", "4 commits"),
+                                            ("workloads/trace/a.cc", "2 commits", "4 commits"),
+                                            ("workloads/log_insert/a.cc", "3 commits", "5 commits"),
+                                            ("workloads/ycsb/a.h", "4 commits", "6 commits"),
+                                            ("workloads/random.h", "5 commits", "7 commits")):
                 commit(path)
                 report_data.commits_since.cache_clear()
                 with self.subTest(path=path):
                     for profile, wanted in (("", native), ("xeon", simulated)):
                         said = report_data.stale_sentence(rows, profile)
                         self.assertEqual(said.split(" after ")[0], wanted)
+            said = report_data.stale_sentence([{**rows[0], "workload": ""}], "")
+            self.assertEqual(said.split(" after ")[0], "6 commits")  # any workload
             self.assertIn("is not in this repository",
                           report_data.stale_sentence([{"revision": "feed"}], ""))
 
