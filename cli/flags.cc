@@ -307,8 +307,8 @@ DEFINE_FLAG(
     "acknowledged transactions, their latency, aborts, bytes of log, and the log's lag, and is "
     "written when the interval ends; warm-up, at negative times, and drain have rows, too");
 DEFINE_FLAG(record, string, "", kRun,
-            "write the rows and all committed transactions to this file, a trace for "
-            "--workload=trace; the recorded run is slower than it would be otherwise");
+            "file for the rows and all committed transactions; it is a trace for "
+            "--workload=trace, and the recorded run is slower than it would be otherwise");
 DEFINE_FLAG(export, string, "", kRecover, "write every recovered table to this directory, as CSV");
 DEFINE_FLAG(export_history, string, "", kRecover,
             "write --history and the recovered rows to this file; a list-append history for Elle "

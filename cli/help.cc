@@ -16,10 +16,10 @@ constexpr size_t kColumns = 100;
 // The flags that help_of() shows, the most used first. For each command except `run`, help_of()
 // also shows the flags that no other command has.
 constexpr std::string_view kMostUsed[] = {
-    "workload", "log",      "cc",           "commit",    "threads",  "seconds",
-    "warmup",   "wal_dir",  "device",       "overwrite", "continue", "checkpoint",
-    "locks",    "rate",     "transactions", "placement", "csv",      "json",
-    "cdf",      "timeline", "verify",       "history",   "seed"};
+    "workload",     "log",       "cc",        "commit",   "threads",    "seconds",  "warmup",
+    "wal_dir",      "device",    "overwrite", "continue", "checkpoint", "locks",    "rate",
+    "transactions", "placement", "csv",       "json",     "cdf",        "timeline", "trace",
+    "record",       "verify",    "history",   "seed"};
 
 constexpr std::string_view kOfLibraries[] = {"flagfile", "v", "vmodule", "logtostderr", "log_dir"};
 
