@@ -80,8 +80,13 @@ def _headline(found, machine, total):
             f"{number[verdicts.DISAGREES]} disagree, and {number[verdicts.UNTESTED]} are not tested.** "
             f"{number[verdicts.DEVICE]} others repeat a formula of the device that we configured, and "
             f"say nothing about a log. Of the first three kinds, {machine} judges {number[NATIVE]}, and "
-            f"a simulated machine alone {number[SIMULATED]}. {total['untested']} results are open: "
-            "fewer than half of their checks are judged.")
+            f"a simulated machine alone {number[SIMULATED]}. {_open(total['untested'])}")
+
+
+def _open(number):
+    if number == 1:
+        return "1 result is open: fewer than half of its checks are judged."
+    return f"{number} results are open: fewer than half of their checks are judged."
 
 
 WORDS = """\
