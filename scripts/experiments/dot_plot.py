@@ -6,13 +6,14 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from experiments import plots
-from experiments.dots import BAND, DERIVED, JUDGES, digest, placed
+from experiments.dots import BAND, DERIVED, JUDGES, RINGED, digest, placed
 from experiments.findings import NATIVE
 from experiments.style import COLOURS, short
 
 SHADE = "#d5e3ee"
 LEAST_AXIS = (0.09, 11)
 LEFT, ROW = 3.8, 0.152  # inches
+RING = {"marker": "o", "ms": 11, "ls": "none", "mew": 0.9, "mec": "#b00020", "mfc": "none"}
 
 
 def _marker(judge, derived=False):
@@ -32,7 +33,7 @@ def _names(axes, rows):
             axes.axhline(place - 0.5, xmin=-(LEFT - 0.1) / width, color="#999999", lw=0.8,
                          clip_on=False)
         for inches, said, bold in ((LEFT - 0.1, row["paper"] if first else "", True),
-                                   (2.8, row["id"], False), (2.4, row["title"], False)):
+                                   (2.98, row["id"], False), (2.4, row["title"], False)):
             axes.annotate(said, (0, place), (-72 * inches, 0), xycoords=("axes fraction", "data"),
                           textcoords="offset points", va="center", fontsize=7.3,
                           fontweight="bold" if bold else "normal",
@@ -50,7 +51,7 @@ def _finish(axes, rows):
     axes.xaxis.set_major_formatter(FuncFormatter(
         lambda value, _: short(value) if value >= 1 else f"1/{short(1 / value)}"))
     axes.tick_params(labelsize=7.5, length=2, pad=2)
-    axes.set_xlabel("our number / the published number", fontsize=8, labelpad=2)
+    axes.set_xlabel("our number / the published number (log scale)", fontsize=8, labelpad=2)
     axes.spines["left"].set_visible(False)
 
 
@@ -64,15 +65,19 @@ def plot(rows, dots):
     axes.axvspan(*BAND, color=SHADE, lw=0, zorder=0)
     axes.axvline(1, color="#6b7b88", lw=0.9, zorder=1)
     for dot in dots:
-        axes.plot(dot["ratio"], dot["row"] - dot["lane"], zorder=3,
-                  **_marker(dot["judge"], dot["derived"]))
+        place = dot["ratio"], dot["row"] - dot["lane"]
+        axes.plot(*place, zorder=3, **_marker(dot["judge"], dot["derived"]))
+        if dot["ringed"]:
+            axes.plot(*place, zorder=2.9, **RING)
     _finish(axes, rows)
     _names(axes, rows)
     handles = [Line2D([], [], label=said, **_marker(judge)) for judge, (_, _, said) in JUDGES.items()]
     if any(dot["derived"] for dot in dots):
         handles.append(Line2D([], [], label=DERIVED, **_marker(NATIVE, True)))
+    if any(dot["ringed"] for dot in dots):
+        handles.append(Line2D([], [], label=RINGED, **RING))
     handles.append(Patch(color=SHADE, label="agrees: a half to two"))
-    figure.legend(handles=handles, loc="upper left", ncol=5, frameon=False, fontsize=7.6,
+    figure.legend(handles=handles, loc="upper left", ncol=6, frameon=False, fontsize=7,
                   bbox_to_anchor=(0.003, 1), borderpad=0.1, handletextpad=0.3, columnspacing=1.4)
     return figure, axes
 

@@ -5,6 +5,7 @@ import json
 import textwrap
 import zlib
 
+from experiments import verdicts
 from experiments.findings import BY_DEVICE, NATIVE, SIMULATED
 
 # The colours differ as greys, too, and each judge has a marker of its own.
@@ -13,6 +14,7 @@ JUDGES = {NATIVE: ("blue", "o", "native, on real cores"),
           BY_DEVICE: ("black", "s", "a device's formula")}
 DERIVED = "hollow: derived, not printed"
 BAND = (1 / 2, 2)
+RINGED = "ring: a range of its own"
 NEAR = 10 ** 0.05  # closer dots of a row are in different lanes
 LANES = (0, 0.24, -0.24)  # of a row
 TITLE = 43  # letters
@@ -34,7 +36,8 @@ def placed(entries):
                         min(last, key=last.get))
             last[lane] = ratio
             dots.append({"row": len(rows) - 1, "lane": lane, "ratio": float(f"{ratio:.4g}"),
-                         "judge": one.judge, "derived": bool(one.derived), "says": one.sentence})
+                         "judge": one.judge, "derived": bool(one.derived), "says": one.sentence,
+                         "ringed": (BAND[0] <= ratio <= BAND[1]) != (one.word in verdicts.AGREEING)})
     return rows, dots
 
 

@@ -132,7 +132,7 @@ def screen_of(entries, total):
             "columns": columns, "lines": lines, "words": verdicts_page.WORDS,
             "causes": verdicts_page.CAUSES,
             "rows": rows, "dots": placed, "judges": dots.JUDGES, "band": dots.BAND,
-            "derived": dots.DERIVED,
+            "derived": dots.DERIVED, "ringed": dots.RINGED,
             "papers": [{"name": paper.name, "why": paper.why, "causes": papers.causes(paper.findings),
                         "settle": paper.settle,
                         "reasons": [entry.experiment.id for entry in paper.reasons],

@@ -332,7 +332,7 @@ def summary(entries):
         "decided_simulated": sum(any(run and run.simulated and verdict in verdicts.JUDGED
                                      for _, verdict, run in entry.judged) for entry in published),
         "checks": findings.counts(findings.of_entries(published)),
-        "untested": sum(entry.badge == verdicts.UNTESTED for entry in published),
+        "untested": [entry.experiment.id for entry in published if entry.badge == verdicts.UNTESTED],
         "stale": sum(any(run.stale for run in entry.runs) for entry in published),
         "machines": list(dict.fromkeys(run.machine for run in native)),
         "simulated": list(dict.fromkeys(run.machine for run in there)),

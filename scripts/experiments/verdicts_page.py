@@ -34,12 +34,16 @@ def share(found):
 
 
 def least(of_papers):
-    """Names the paper with the smallest share, and those that do not differ from it by ALIKE."""
+    """Names the paper with the smallest share, and those that do not differ from it by ALIKE. The
+    shares of the others follow."""
     shares = {paper: one for paper, found in of_papers.items() if (one := share(found)) is not None}
-    said = [f"{paper} ({100 * one:.0f} % of {len(_judged(of_papers[paper]))} judged checks)"
-            for paper, one in sorted(shares.items(), key=lambda pair: pair[1])
-            if one < min(shares.values()) + ALIKE]
-    return f"**Least agrees** with {' and '.join(said)}." if said else ""
+    said = {paper: f"{paper} ({100 * one:.0f} % of {len(_judged(of_papers[paper]))} judged checks)"
+            for paper, one in sorted(shares.items(), key=lambda pair: pair[1])}
+    last = [paper for paper in said if shares[paper] < min(shares.values()) + ALIKE]
+    others = ", ".join(said[paper] for paper in said if paper not in last)
+    verb = "agrees" if len(last) == 1 else "agree"
+    return (f"**{' and '.join(said[paper] for paper in last)} {verb} least**"
+            f"{'; others: ' * bool(others)}{others}.") if said else ""
 
 
 def _real_machine(entries):
@@ -56,11 +60,13 @@ def _ids(found):
 
 
 def _where_native(found, machine):
-    native = [one for one in found if one.judge == NATIVE]
+    native = [one for one in found if one.judge == NATIVE and one.word in verdicts.OWN]
     if not native:
         return f"**Where {machine} judges**: nowhere."
-    return (f"**Where {machine} judges** ({counts_in_words(findings.counts(native))}): "
-            f"{_ids(native)}. All other judged checks are judged by a simulated machine alone.")
+    said = [f"{verdicts.counted(len(of), word)} ({_ids(of)})" for word in verdicts.OWN
+            if (of := [one for one in native if one.word == word])]
+    return (f"**Where {machine} judges**: {', '.join(said)}. All other judged checks are judged by a "
+            "simulated machine alone.")
 
 
 def _unsteady(entries):
@@ -80,29 +86,31 @@ def _headline(found, machine, total):
             f"{number[verdicts.DISAGREES]} disagree, and {number[verdicts.UNTESTED]} are not tested.** "
             f"{number[verdicts.DEVICE]} others repeat a formula of the device that we configured, and "
             f"say nothing about a log. Of the first three kinds, {machine} judges {number[NATIVE]}, and "
-            f"a simulated machine alone {number[SIMULATED]}. {_open(total['untested'])}")
+            f"a simulated machine alone {number[SIMULATED]}.{_open(total['untested'])}")
 
 
-def _open(number):
-    if number == 1:
-        return "1 result is open: fewer than half of its checks are judged."
-    return f"{number} results are open: fewer than half of their checks are judged."
+def _open(ids):
+    """Names the results of which fewer than half of the checks are tested."""
+    return (f" Open {'is' if len(ids) == 1 else 'are'} {', '.join(ids)}: more than half of the checks "
+            "are not tested.") if ids else ""
 
 
 WORDS = """\
 A check is a sentence or a number of its paper. It *agrees* if the sentence holds, or if our \
 number is between half and twice the published one (a check may have another range, and says why). \
 *Direction only*: not so near, but within 5 times, and with the published order of what is compared. \
-*By a device's formula*: the check agrees, and the configured device alone gives our number. \
+*By a device's formula*: the check agrees, and a formula of the device that we configured (its \
+latency, bandwidth and number) gives our number, whatever the log does. \
 *Not tested*: too few cores, rounds that disagree, or no steady rows. *Judged* are the checks of the \
-first three kinds: natively if the native rows decide, else by simulation. If the simulated machine \
-gives less than twice of something, it decides no order"""
+first three kinds: natively if the native rows decide, else by simulation. A difference of less than \
+2 times between two simulated logs is within the error of the model"""
 
 
 CAUSES = """\
 The causes: *model*, a constant of the simulated machine is assumed or wrong; *machine*, ours differs \
 from the paper's; *implementation*, our engine or scheme differs; *setting*, the paper does not state \
-a setting, or ours differs; *paper*, its own numbers contradict each other."""
+a setting, or ours differs; *paper*, its own numbers contradict each other; *unknown*, nobody has \
+found it."""
 
 
 PACES = """\
@@ -116,8 +124,8 @@ and the number on which a pace was found, do not count."""
 def _formulas(found):
     said = [f"{formula} ({number} checks)" for formula, number in
             papers.formulas(found).most_common(FORMULAS)]
-    decided = [one for one in found if one.judge == BY_DEVICE]
-    return (f"**A device's formula** gives our number in {_ids(decided)}; most often {'; '.join(said)}."
+    decided = [one for one in found if one.word == verdicts.DEVICE]
+    return (f"**A device's formula** decides {_ids(decided)}; most often {'; '.join(said)}."
             if said else "")
 
 
@@ -138,12 +146,16 @@ def sentences(of_papers, entries, total):
 def screen(of_papers, entries, total, picture, words, names=lambda paper: paper.name):
     """Returns the lines of the first screen in Markdown."""
     headline, *more = sentences(of_papers, entries, total)
-    drawn = sum(bool(one.ratio) for paper in of_papers for one in paper.findings)
+    drawn = [one for paper in of_papers for one in paper.findings if one.ratio]
+    by_device = sum(one.judge == BY_DEVICE for one in drawn)
     return [headline, "", words, "",
             table(*counts(of_papers, names)), *(f"- {line}" for line in more), "",
             f"![Our numbers over the published ones]({picture})", "",
-            f"The picture has the {drawn} judged checks with a published number. At the left ours is smaller. "
-            "A hollow mark: the paper does not print the number, it follows from others or from words.", "",
+            f"The picture has the {len(drawn)} checks with a published number: {len(drawn) - by_device} that "
+            f"are judged, and {by_device} to which a device's formula gives our number (squares). Checks of "
+            "a sentence have no mark. At the left ours is smaller. A hollow mark: the paper does not print "
+            "the number, it follows from other numbers or from words. A ring: the check has a range of its "
+            "own, by which it disagrees inside the band, or agrees outside.", "",
             table(["paper", "why checks do not agree", "how many, by cause", "what would settle it"],
                   [[paper.name, paper.why, papers.causes(paper.findings), paper.settle]
                    for paper in of_papers]), CAUSES, ""]

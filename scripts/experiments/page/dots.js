@@ -9,6 +9,8 @@ function dotStyle(dot) {
   return { colour, marker, variant: dot.derived ? 1 : 0 };
 }
 
+const ringAt = (cx, cy) => svg("circle", { cx, cy, r: 7, class: "ring" });
+
 // Draws the dots of one paper, or of all.
 function drawDots({ width, paper: only = "" }) {
   const { band } = data.screen;
@@ -21,7 +23,7 @@ function drawDots({ width, paper: only = "" }) {
   const step = 15;
   const { root, x, y, box } = frame({ width, height: rows.length * step + 52, margin,
     yWords: () => "", xWords: ratioWords, xTicks: [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50,
-      100].filter((_, i) => width > 600 || i % 3 === 0), xLabel: "our number / the published number",
+      100].filter((_, i) => width > 600 || i % 3 === 0), xLabel: "our number / the published number (log scale)",
     label: "Our numbers over the published ones: arrow keys walk along the dots" }, (inner) => ({
     x: numberScale("log", [0.01, 100, ...dots.map((dot) => dot.ratio)], inner.left, inner.right,
       { padding: 0.01 }),
@@ -48,7 +50,7 @@ function drawDots({ width, paper: only = "" }) {
     const [px, py] = [x.at(dot.ratio), y.at(dot.row) - dot.lane * step];
     const style = dotStyle(dot);
     root.append(svg("g", { class: `dot c-${style.colour}${dot.derived ? "" : " full"}`, role: "img", "aria-label": dot.says },
-      markerAt(px, py, style, dot.derived ? 4 : 4.8)));
+      ...(dot.ringed ? [ringAt(px, py)] : []), markerAt(px, py, style, dot.derived ? 4 : 4.8)));
     return { x: px, y: py, says: dot.says };
   });
   return { root, points };
@@ -61,6 +63,8 @@ function dotsLegend() {
   data.screen.dots.some((dot) => dot.derived) ? element("li", {}, element("span", {},
     svg("svg", { width: 14, height: 14, "aria-hidden": "true" }, markerAt(7, 7,
       { marker: "o", variant: 1 }, 4.4)), data.screen.derived)) : "",
+  data.screen.dots.some((dot) => dot.ringed) ? element("li", {}, element("span", {},
+    svg("svg", { width: 16, height: 16, "aria-hidden": "true" }, ringAt(8, 8)), data.screen.ringed)) : "",
   element("li", {}, element("span", {}, svg("svg", { width: 22, height: 14, "aria-hidden": "true" },
     svg("rect", { width: 22, height: 14, class: "band" })), "agrees: a half to two")));
 }
