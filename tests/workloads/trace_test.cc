@@ -438,6 +438,30 @@ TEST_F(TraceTest, TransactionsArriveAtTheirTimes) {
   EXPECT_TRUE(times(0, 1).empty()) << "a closed loop";
 }
 
+TEST_F(TraceTest, ATableThatNothingFillsIsNoted) {
+  // Returns the note about a trace of a loaded table `a` and these lines, from line 3.
+  const auto note = [&](const std::string& lines, const std::string& load = "row,a,1\n") {
+    give("op,table,key,to,size,value\n" + load + lines);
+    std::string said = make_workload("trace")->spec().caution(0);
+    const size_t path = said.find(directory_.path()), line = said.find(", line ");
+    if (path != said.npos && line != said.npos) said.replace(path, line - path, "FILE");
+    return said;
+  };
+  const std::string rest =
+      ": the table b begins empty, and no insert fills it; if its name is "
+      "right, give it a line with op=table";
+  for (const char* line :
+       {"get,b,1\n", "put,b,1\n", "update,b,1\n", "delete,b,1\n", "scan,b,1\n"}) {
+    EXPECT_EQ(note(line), "--trace=FILE, line 3" + rest);
+    EXPECT_EQ(note("get,a,1\nput,a,1\n" + std::string(line)), "--trace=FILE, line 5" + rest);
+    EXPECT_EQ(note(line + std::string("insert,b,1\n")), "");
+    EXPECT_EQ(note(line, "table,b,,,8,ordered\n"), "");
+    EXPECT_EQ(note(line, "row,b,2\n"), "");
+  }
+  EXPECT_EQ(note("get,b,1\n", "put,a,1\n"), "--trace=FILE, line 3" + rest);
+  EXPECT_EQ(note("put,b,1\nget,b,1\n", "put,a,1\n"), "") << "puts write the first rows";
+}
+
 // Records a run of `workers` workers, and replays the file with one worker.
 void expect_same_rows(const TemporaryDirectory& directory, std::string_view name,
                       const ProtocolInfo& protocol, uint32_t workers, uint64_t transactions) {

@@ -217,7 +217,8 @@ class Replay : public Workload {
             .expected_bytes = bytes,
             .growth_bytes_s = growth,
             .types = {{"reads"}, {"writes"}},
-            .own_arrivals = FLAGS_trace_speed != 0};
+            .own_arrivals = FLAGS_trace_speed != 0,
+            .caution = [this](double) { return unfilled_table(); }};
   }
 
   std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t workers,
@@ -235,6 +236,7 @@ class Replay : public Workload {
 
  private:
   std::vector<LeftState> left_states(bool knows_acknowledged) const;
+  std::string unfilled_table() const;
 
   const std::string name_;
   const std::shared_ptr<const Trace> trace_;
@@ -313,6 +315,21 @@ std::vector<Check> Replay::verify(Database& database) {
                   : "")},
       {"no row is there that is not in the trace", present == found,
        std::to_string(present) + " rows, " + std::to_string(found) + " of the trace"}};
+}
+
+// Returns a sentence about the first table that begins empty and that no insert fills, or "". Puts
+// fill it if the trace loads and describes no table. Otherwise a misspelt put would look like this.
+std::string Replay::unfilled_table() const {
+  const auto expected = [](const TracedTable& t) { return t.described || !t.rows.empty(); };
+  const bool puts_fill = std::ranges::none_of(trace_->tables, expected);
+  const auto unfilled = std::ranges::find_if(trace_->tables, [&](const TracedTable& table) {
+    return !expected(table) && !table.inserted && !(puts_fill && table.inserts != 0);
+  });
+  if (unfilled == trace_->tables.end()) return "";
+  return "--trace=" + name_ + ", line " + std::to_string(unfilled->line) + ": the table " +
+         unfilled->name +
+         " begins empty, and no insert fills it; if its name is right, give it a " +
+         "line with op=table";
 }
 
 // The file of --trace. Only the main thread reads it.

@@ -131,7 +131,6 @@ class Parser {
   Trace& trace_;
   std::vector<Column> order_;  // the column of each field of a line; empty before the first line
   std::map<std::string, uint16_t, std::less<>> numbers_;  // of tables
-  std::vector<bool> declared_;                            // tables with a line of their own
   uint64_t line_ = 0;
   uint64_t begun_ = 0;  // the line of the open transaction's begin; 0: none is open
   TracedTransaction open_;
@@ -216,8 +215,7 @@ std::string Parser::find_table(std::string_view name, uint16_t* index) {
   }
   *index = static_cast<uint16_t>(trace_.tables.size());
   numbers_.emplace(name, *index);
-  trace_.tables.emplace_back().name = name;
-  declared_.push_back(false);
+  trace_.tables.push_back({.name = std::string(name), .line = line_});
   return "";
 }
 
@@ -237,7 +235,7 @@ std::string Parser::table(const Fields& fields) {
   if (!table.ordered && !fields[kValue].empty() && fields[kValue] != "hash") {
     return "an index is hash or ordered, not " + shown(fields[kValue]);
   }
-  declared_[index] = true;
+  table.described = true;
   return "";
 }
 
@@ -297,7 +295,7 @@ std::string Parser::operation(Kind kind, const Fields& fields) {
         (!is_number(fields[kTo], &operation.to) || operation.to < operation.key)) {
       return shown(fields[kTo]) + " is no key from " + std::to_string(operation.key) + " on";
     }
-    if (declared_[operation.table] && !table.ordered) {
+    if (table.described && !table.ordered) {
       return "a scan needs an ordered index, and the table " + table.name + " has a hash index";
     }
     table.ordered = true;
@@ -306,6 +304,7 @@ std::string Parser::operation(Kind kind, const Fields& fields) {
       return wrong;
     }
     if (kind != Kind::kUpdate) ++table.inserts;
+    table.inserted |= kind == Kind::kInsert;
   }
   trace_.operations.push_back(operation);
   return "";
@@ -329,7 +328,7 @@ std::string Parser::value(const Fields& fields, uint16_t index, Value* value) {
       trace_.bytes.push_back(static_cast<std::byte>(high << 4 | low));
     }
   }
-  const uint64_t most = declared_[index] ? table.row_bytes : kMostRowBytes;
+  const uint64_t most = table.described ? table.row_bytes : kMostRowBytes;
   if (bytes > most) {
     return "a row of " + std::to_string(bytes) + " bytes; rows of the table " + table.name +
            " have at most " + std::to_string(most);

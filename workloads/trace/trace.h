@@ -60,9 +60,10 @@ struct InitialRow {
 struct TracedTable {
   std::string name;
   uint32_t row_bytes = 0;
-  bool ordered = false;
-  uint64_t inserts = 0;          // the operations that may add a row
-  std::vector<InitialRow> rows;  // sorted by key, each key once
+  uint64_t line = 0;  // the first that names the table
+  bool ordered = false, described = false, inserted = false;
+  uint64_t inserts = 0;               // the operations that may add a row
+  std::vector<InitialRow> rows = {};  // sorted by key, each key once
 };
 
 struct TracedTransaction {
