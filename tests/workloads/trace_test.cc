@@ -68,6 +68,10 @@ class TraceTest : public WorkloadTest {
     std::ofstream(path, std::ios::binary) << text;
     set({{"trace", path}});
   }
+  // Returns what the report of a run notes about the trace, with FILE in place of its name.
+  static std::string note_of(const Workload& workload) {
+    return std::regex_replace(workload.spec().caution(0), std::regex("=[^;]*@\\w*"), "=FILE");
+  }
   const TemporaryDirectory directory_;
 };
 
@@ -423,7 +427,7 @@ TEST_F(TraceTest, RefusesFlagsAndFilesThatCannotBeUsed) {
 TEST_F(TraceTest, TransactionsArriveAtTheirTimes) {
   give(
       "op,table,key,time_us\n"
-      "get,a,1,5000\nget,a,2,5010\nget,a,3,5005.5\nget,a,4\nget,a,5,4000\nget,a,6,6000\n");
+      "put,a,1,5000\nput,a,2,5010\nput,a,3,5005.5\nput,a,4\nput,a,5,4000\nput,a,6,6000\n");
   set({{"trace_speed", "2"}});
   const auto workload = make_workload("trace");
   const auto database = load(*workload, 1);
@@ -433,8 +437,14 @@ TEST_F(TraceTest, TransactionsArriveAtTheirTimes) {
     return std::vector<uint64_t>(all.begin(), all.end());
   };
   EXPECT_EQ(times(0, 1), (std::vector<uint64_t>{0, 5000, 5000, 5000, 5000, 500'000}));
+  const std::string back =
+      " that go back, counts as that of an earlier transaction; sort the "
+      "file by time";
+  EXPECT_EQ(note_of(*workload), "--trace=FILE, line 4: its time_us, one of 3" + back);
   EXPECT_EQ(times(1, 2), (std::vector<uint64_t>{5000, 5000, 500'000}));
+  EXPECT_EQ(note_of(*workload), "--trace=FILE, line 5: its time_us, one of 2" + back);
   set({{"trace_speed", "0"}});
+  EXPECT_EQ(note_of(*workload), "");
   EXPECT_TRUE(times(0, 1).empty()) << "a closed loop";
 }
 
@@ -442,10 +452,7 @@ TEST_F(TraceTest, ATableThatNothingFillsIsNoted) {
   // Returns the note about a trace of a loaded table `a` and these lines, from line 3.
   const auto note = [&](const std::string& lines, const std::string& load = "row,a,1\n") {
     give("op,table,key,to,size,value\n" + load + lines);
-    std::string said = make_workload("trace")->spec().caution(0);
-    const size_t path = said.find(directory_.path()), line = said.find(", line ");
-    if (path != said.npos && line != said.npos) said.replace(path, line - path, "FILE");
-    return said;
+    return note_of(*make_workload("trace"));
   };
   const std::string rest =
       ": the table b begins empty, and no insert fills it; if its name is "

@@ -24,6 +24,7 @@
 #include "platform/fatal.h"
 #include "platform/files.h"
 #include "platform/memory.h"
+#include "platform/text.h"
 #include "workloads/flag_refusals.h"
 #include "workloads/parallel_check.h"
 #include "workloads/table_checks.h"
@@ -218,15 +219,14 @@ class Replay : public Workload {
             .growth_bytes_s = growth,
             .types = {{"reads"}, {"writes"}},
             .own_arrivals = FLAGS_trace_speed != 0,
-            .caution = [this](double) { return unfilled_table(); }};
+            .caution = [this](double) { return note(); }};
   }
 
   std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t workers,
                                       uint64_t) override {
     std::vector<uint64_t> own;
     for (uint64_t i = 0; i < trace_->transactions.size(); ++i) {
-      const uint64_t turn = trace_->has_sessions ? trace_->transactions[i].session : i;
-      if (turn % workers == worker) own.push_back(i);
+      if (worker_of(i, workers) == worker) own.push_back(i);
     }
     clients_.fetch_add(1, platform::memory_order_relaxed);
     return std::make_unique<ReplayClient>(trace_, database, worker, std::move(own), owners_);
@@ -236,7 +236,21 @@ class Replay : public Workload {
 
  private:
   std::vector<LeftState> left_states(bool knows_acknowledged) const;
+  std::string at_line(uint64_t line) const {
+    return "--trace=" + name_ + ", line " + std::to_string(line) + ": ";
+  }
   std::string unfilled_table() const;
+  std::string time_gone_back() const;
+  std::string note() const {
+    std::string note = unfilled_table();
+    const std::string back = time_gone_back();
+    if (!back.empty()) platform::append_part(&note, "; ", back);
+    return note;
+  }
+  uint64_t worker_of(uint64_t transaction, uint32_t workers) const {
+    const bool sessions = trace_->has_sessions;
+    return (sessions ? trace_->transactions[transaction].session : transaction) % workers;
+  }
 
   const std::string name_;
   const std::shared_ptr<const Trace> trace_;
@@ -326,10 +340,27 @@ std::string Replay::unfilled_table() const {
     return !expected(table) && !table.inserted && !(puts_fill && table.inserts != 0);
   });
   if (unfilled == trace_->tables.end()) return "";
-  return "--trace=" + name_ + ", line " + std::to_string(unfilled->line) + ": the table " +
-         unfilled->name +
-         " begins empty, and no insert fills it; if its name is right, give it a " +
-         "line with op=table";
+  return at_line(unfilled->line) + "the table " + unfilled->name +
+         " begins empty, and no insert fills it; if its name is right, give it a line with "
+         "op=table";
+}
+
+// Returns a sentence about the first time that is smaller than an earlier one of its worker, or
+// than that of the first transaction, or "". A trace of several recorded workers has such times.
+std::string Replay::time_gone_back() const {
+  const uint32_t workers = clients_.load(platform::memory_order_relaxed);
+  if (FLAGS_trace_speed == 0 || workers == 0) return "";
+  std::vector<uint64_t> latest_ns(workers, trace_->transactions.front().time_ns);
+  uint64_t line = 0, count = 0;
+  for (uint64_t i = 0; i < trace_->transactions.size(); ++i) {
+    const TracedTransaction& transaction = trace_->transactions[i];
+    uint64_t& latest = latest_ns[worker_of(i, workers)];
+    if (transaction.time_ns < latest && count++ == 0) line = transaction.line;
+    latest = std::max(latest, transaction.time_ns);
+  }
+  if (count == 0) return "";
+  return at_line(line) + "its time_us, one of " + std::to_string(count) +
+         " that go back, counts as that of an earlier transaction; sort the file by time";
 }
 
 // The file of --trace. Only the main thread reads it.

@@ -257,7 +257,8 @@ std::string Parser::begin(const Fields& fields) {
     return "the transaction of line " + std::to_string(begun_) + " has no commit before this begin";
   }
   begun_ = line_;
-  open_ = {.end = 0, .time_ns = last_time_ns_, .session = 0, .writes = false};
+  open_ = {.time_ns = last_time_ns_};
+  open_.line = line_;
   if (!fields[kTime].empty() && !is_time(fields[kTime], &open_.time_ns)) {
     return "the time_us " + shown(fields[kTime]) + " is no number with at most three decimals";
   }

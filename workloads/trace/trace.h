@@ -70,7 +70,8 @@ struct TracedTransaction {
   uint64_t end = 0;  // the index of the first operation of the next transaction
   uint64_t time_ns = 0;
   uint64_t session = 0;
-  bool writes = false;
+  uint64_t line : 63 = 0;  // of its begin
+  uint64_t writes : 1 = 0;
 };
 
 struct Trace {
