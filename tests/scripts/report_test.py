@@ -116,8 +116,9 @@ class Written(InADirectory):
                     for profile, wanted in (("", native), ("xeon", simulated)):
                         said = report_data.stale_sentence(rows, profile)
                         self.assertEqual(said.split(" after ")[0], wanted)
-            said = report_data.stale_sentence([{**rows[0], "workload": ""}], "")
-            self.assertEqual(said.split(" after ")[0], "6 commits")  # any workload
+            for given, wanted in (("run", "5 commits"), ("micro --log=centr", "4 commits")):
+                said = report_data.stale_sentence([{**rows[0], "workload": "", "given": given}], "")
+                self.assertEqual(said.split(" after ")[0], wanted)
             self.assertIn("is not in this repository",
                           report_data.stale_sentence([{"revision": "feed"}], ""))
 
