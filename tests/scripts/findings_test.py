@@ -88,6 +88,11 @@ class Dots(InADirectory):
         self.assertEqual(rows, [{"id": "P5", "paper": "Poplar", "title": "Throughput against devices"}])
         self.assertEqual([(dot["ratio"], dot["judge"], dot["derived"]) for dot in found],
                          [(1, "device", False), (1.125, "native", True)])
+        self.assertEqual([dot["ringed"] for dot in found], [False, False])
+        _, _, found = self.placed(synthetic.LINES + synthetic.NUMBERS.replace(
+            "published = 2\nderived", 'published = 2\nband = [4, 5]\nbecause = "x"\nderived'))
+        self.assertEqual([dot["ringed"] for dot in found], [False, True])
+        entries, rows, found = self.placed()
         self.assertEqual([dot["says"] for dot in found],
                          [one.sentence for one in reversed(entries[0].findings[2:])])
         _, _, found = self.placed(synthetic.LINES + synthetic.NUMBERS.replace(
