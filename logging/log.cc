@@ -11,6 +11,7 @@
 #include "platform/fatal.h"
 #include "platform/host.h"
 #include "platform/memory.h"
+#include "platform/spin.h"
 #include "platform/text.h"
 
 namespace logjam {
@@ -202,6 +203,7 @@ void Log::start() {
       const platform::ThreadRole::Scope role(platform::log_role);
       platform::name_this_thread(scheme_->flusher_name(flusher));
       platform::favour_this_thread();
+      platform::SpinWait::preempt_awaited(options_.config.preemptible_workers);
       platform::pin_to_socket(scheme_->flusher_socket(flusher));
       while (!stopping_.load(platform::memory_order_acquire)) {
         scheme_->flush(flusher, draining_.load(platform::memory_order_acquire));

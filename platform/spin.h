@@ -16,22 +16,34 @@ namespace logjam::platform {
 // running. Later rounds yield: with more threads than cores, the awaited thread may need this core.
 // The last rounds sleep: threads that only yield to each other keep the kernel's own workers off a
 // core (Linux 6.18 ran none of them for a minute), and the awaited thread may need these workers.
+//
+// A thread that preempts the awaited threads sleeps in place of yielding. If it yields, the kernel
+// lets a worker have the core until the next tick, up to 4 ms, although the worker may need the
+// core for a microsecond. Its sleep is longer, because where a timer takes 50 us to set (virtual
+// machines), a shorter sleep ends before the thread has given up its core.
 class SpinWait {
  public:
+  // Tells whether the calling thread preempts the threads that it waits for.
+  static void preempt_awaited(bool preempts) { preempts_ = preempts; }
+
   void once() {
     if (rounds_++ < kPausesBeforeYield) {
       pause();
-    } else if (rounds_ < kRoundsBeforeSleep) {
+    } else if (rounds_ < kRoundsBeforeSleep && !preempts_) {
       yield();
     } else {
-      sleep_ns(kSleepNs);
+      sleep_ns(preempts_ ? kPreemptingSleepNs : kSleepNs);
     }
   }
+  // Returns whether the next once() sleeps although it would otherwise yield.
+  bool would_sleep_early() const { return preempts_ && rounds_ >= kPausesBeforeYield; }
   uint32_t rounds() const { return rounds_; }
 
  private:
   static constexpr uint32_t kPausesBeforeYield = 64, kRoundsBeforeSleep = 1024;
-  static constexpr uint64_t kSleepNs = 20'000;
+  static constexpr uint64_t kSleepNs = 20'000, kPreemptingSleepNs = 100'000;
+  static inline thread_local bool preempts_ = false;
+
   uint32_t rounds_ = 0;
 };
 

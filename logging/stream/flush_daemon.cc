@@ -7,6 +7,7 @@ namespace {
 
 constexpr uint64_t kDeviceLookNs = 1'000'000;
 constexpr uint64_t kLatchBusyNs = 100'000;
+constexpr uint64_t kHoleNs = 100'000;
 
 }  // namespace
 
@@ -30,7 +31,7 @@ void FlushDaemon::turn(Flush flush) {
     return;
   }
   const Progress filled = stream_.look();
-  if (stream_.due(filled) != Due::kNo) return;
+  if (stream_.due(filled) != Due::kNo) return let_hole_be_filled();
   if (filled.position == stream_.durable()) return sleep_idle(flush);
   stream_.note_publish();  // a step may have cleared the time stamp of the latest publish
   park(kTimed, std::min(stream_.ns_until_due(), kMostSleepNs),
@@ -79,6 +80,14 @@ void FlushDaemon::sleep_idle(Flush flush) {
   } else {
     park(kIdle, kMostSleepNs, [this] { return !stream_.idle(); });
   }
+}
+
+// Lets a worker fill the record that holds a write up. If the daemon preempts workers, perhaps it
+// has preempted this one: sleeps until a record is filled, or for a moment. Otherwise returns at
+// once.
+void FlushDaemon::let_hole_be_filled() {
+  const uint64_t seen = stream_.look().position;
+  if (preempts_) park(kIdle, kHoleNs, [&] { return stream_.look().position != seen; });
 }
 
 // Returns whether the daemon may sleep until a write ends. It may if it would start no other write:

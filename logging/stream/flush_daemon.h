@@ -43,6 +43,7 @@ class FlushDaemon {
       : nap_ns_(config.nap_ns),
         naps_(config.flush_help && !config.preemptible_workers),
         leads_(!workers_poll(config, state)),
+        preempts_(config.preemptible_workers),
         stream_(state),
         lead_(lead),
         waiters_(waiters) {}
@@ -81,6 +82,7 @@ class FlushDaemon {
   bool nap_if_workers_flush(Flush flush) LJ_REQUIRES(platform::log_role);
   Turn take_step(Flush flush) LJ_REQUIRES(platform::log_role);
   void sleep_idle(Flush flush) LJ_REQUIRES(platform::log_role);
+  void let_hole_be_filled() LJ_REQUIRES(platform::log_role);
   bool writes_one_at_a_time() LJ_REQUIRES(stream_.latch());
   uint64_t next_start_ns() const;
   bool nobody_waits() const { return !stream_.ring().waited_for() && !stream_.relied_on(); }
@@ -103,8 +105,9 @@ class FlushDaemon {
   uint32_t idle_naps_ LJ_GUARDED_BY(platform::log_role) = 0;
   uint64_t helped_seen_ LJ_GUARDED_BY(platform::log_role) = 0;
   const uint64_t nap_ns_;
-  const bool naps_;   // workers do the daemon's work, and the daemon does not preempt workers
-  const bool leads_;  // the daemon sleeps on the device under the latch
+  const bool naps_;      // workers do the daemon's work, and the daemon does not preempt workers
+  const bool leads_;     // the daemon sleeps on the device under the latch
+  const bool preempts_;  // the daemon preempts workers
   StreamState& stream_;
   FlushLead& lead_;
   DurabilityWaiters& waiters_;

@@ -234,7 +234,7 @@ TEST_F(BufferChunksTest, ALongWriteIncludesTheWatermarkAtItsEnd) {
   HeldDevice device(4);
   config_.devices = {&device};
   stream_ = std::make_unique<Stream>(config_, 0, waiters_, *this);
-  chunks_ = std::make_unique<BufferChunks>(*stream_, kRun, 1, ChunkLength::Rule::kRecord);
+  chunks_ = std::make_unique<BufferChunks>(*stream_, kRun, 1, ChunkLength::Rule::kAdaptive);
   for (uint32_t bytes = kBlock; bytes <= 2 * kBlock; bytes += 8) {
     for (uint32_t i = 0; i < kRecords; ++i) publish_at(reserve(0, bytes), 0, bytes);
     {

@@ -41,11 +41,9 @@ TEST(ChunkLengthTest, GrowsWithAWorkerThatFillsMoreThanBefore) {
   EXPECT_EQ(length.next(filled), uint64_t{32} << 10);
 }
 
-TEST(ChunkLengthTest, IsOneLengthByTheOtherRules) {
+TEST(ChunkLengthTest, IsOneLengthByTheFixedRule) {
   const ChunkLength fixed(kRing, 4, ChunkLength::Rule::kFixed);
   EXPECT_EQ(length_after(fixed, 20, 8000), uint64_t{32} << 10);
-  const ChunkLength record(kRing, 4, ChunkLength::Rule::kRecord);
-  EXPECT_EQ(length_after(record, 20, 8000), 256);
   const ChunkLength small(uint64_t{1} << 20, 60, ChunkLength::Rule::kFixed);
   EXPECT_LE(small.least(), (uint64_t{1} << 20) / (4 * 60)) << "each owner has four in the ring";
 }

@@ -2,6 +2,8 @@
 // filled. The safety time-out is an hour, so a lost wake-up hangs the test.
 #include "logging/stream/stream.h"
 
+#include <sys/resource.h>
+
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -32,6 +34,9 @@ class StreamTest : public testing::Test, public StreamOwner, public Durability {
     ++looks_;
     if (on_look_) on_look_();
     return seen;
+  }
+  uint64_t filled_to_write(uint32_t, uint64_t filled) override {
+    return hole_.load() ? durable() : filled;
   }
   bool is_durable(const CommitPoint& point) const override {
     if (on_question_) on_question_();
@@ -73,6 +78,7 @@ class StreamTest : public testing::Test, public StreamOwner, public Durability {
   LogConfig config_;
   std::unique_ptr<Device> device_;
   std::atomic<uint64_t> filled_{0};
+  std::atomic<bool> hole_{false};               // an open record holds the next write up
   std::atomic<uint64_t> looks_{0};              // number of calls of filled()
   std::function<void()> on_look_;               // called in each call of filled()
   mutable std::atomic<uint64_t> questions_{0};  // number of calls of is_durable()
@@ -344,6 +350,25 @@ TEST_F(StreamTest, TheDaemonSleepsWhileAHoleKeepsAPublisherFromSpace) {
       daemon.join();
     }
   }
+}
+
+// With private chunks, bytes may be filled after an open record, so a write seems due. The open
+// record's worker may need the core that the daemon took from it.
+TEST_F(StreamTest, ADaemonThatPreemptsWorkersSleepsWhileAnOpenRecordHoldsTheWriteUp) {
+  const Watchdog watchdog("the daemon does not write after the record was filled");
+  config_.preemptible_workers = true;
+  open("sync");
+  hole_.store(true);
+  publish(128);
+  constexpr long kTurns = 50;
+  rusage before, after;
+  getrusage(RUSAGE_THREAD, &before);
+  for (long i = 0; i < kTurns; ++i) stream_->flush(Flush::kByPolicy);
+  getrusage(RUSAGE_THREAD, &after);
+  EXPECT_GE(after.ru_nvcsw - before.ru_nvcsw, kTurns) << "it spins";
+  EXPECT_EQ(durable(), 0);
+  hole_.store(false);
+  while (durable() < 128) stream_->flush(Flush::kByPolicy);
 }
 
 TEST_F(StreamTest, TheLeadIsNotHandedToAWorkerThatDoesNotLead) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,6 +12,7 @@
 #include <cstring>
 #include <vector>
 
+#include "platform/spin.h"
 #include "tests/command_error.h"
 #include "tests/system_call_filter.h"
 
@@ -34,6 +36,29 @@ bool count_cores_from(int core) {
   const bool found = placed.begin_at(core);
   use_placement(placed);
   return found;
+}
+
+// Waits for 70 rounds in a new thread. Returns how often this thread gave up its core.
+long switches_of_wait(bool preempts) {
+  long switches = 0;
+  thread([&] {
+    SpinWait::preempt_awaited(preempts);
+    rusage before, after;
+    getrusage(RUSAGE_THREAD, &before);
+    SpinWait wait;
+    while (wait.rounds() < 70) {
+      EXPECT_EQ(wait.would_sleep_early(), preempts && wait.rounds() >= 64);
+      wait.once();
+    }
+    getrusage(RUSAGE_THREAD, &after);
+    switches = after.ru_nvcsw - before.ru_nvcsw;
+  }).join();
+  return switches;
+}
+
+TEST(SpinWait, AThreadThatPreemptsTheAwaitedThreadSleepsInsteadOfYielding) {
+  EXPECT_GE(switches_of_wait(true), 6);
+  EXPECT_EQ(switches_of_wait(false), 0);
 }
 
 TEST(Thread, PinnedThreadsBeginAtTheFirstCoreAndGoRoundInACircle) {

@@ -169,7 +169,7 @@ class alignas(platform::kCacheLine) BufferChunks {
   void pass(uint64_t patience, const OwnerOf& owner_of, const Note& note) LJ_REQUIRES(passing_) {
     platform::SpinWait wait;
     const auto wait_a_moment = [&] {  // returns false if no patience is left
-      if (patience == 0) return false;
+      if (patience == 0 || wait.would_sleep_early()) return false;
       const uint64_t begin = platform::ticks();
       wait.once();
       patience -= std::min(patience, platform::ticks() - begin);

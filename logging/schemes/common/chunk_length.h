@@ -8,7 +8,6 @@
 //              boundaries are frequent, and little if they come at the pace of the device. A worker
 //              that fills little takes a chunk for each record.
 //   kFixed     32 KiB, or more in a large ring
-//   kRecord    the record's length, but at least least(), as in a shared buffer
 #pragma once
 
 #include <algorithm>
@@ -21,7 +20,7 @@ namespace logjam {
 // The lengths of one stream's chunks. Any thread may call its functions.
 class ChunkLength {
  public:
-  enum class Rule : uint8_t { kFixed, kAdaptive, kRecord };
+  enum class Rule : uint8_t { kFixed, kAdaptive };
 
   static constexpr uint64_t kUnit = 8;  // the length of each record is a multiple of it
 
@@ -41,7 +40,7 @@ class ChunkLength {
   ChunkLength(uint64_t ring_bytes, uint32_t owners, Rule rule)
       : ticks_(platform::ns_to_ticks(kChunkNs + kChunkNsOfOwner * owners)),
         least_(rule == Rule::kFixed ? longest(ring_bytes, owners) : shortest(ring_bytes, owners)),
-        most_(rule == Rule::kRecord ? least_ : longest(ring_bytes, owners)) {}
+        most_(longest(ring_bytes, owners)) {}
 
   // Returns the least length of a chunk. A chunk for one record may be a RecordHeader shorter.
   uint64_t least() const { return least_; }

@@ -45,9 +45,6 @@
 namespace logjam {
 namespace {
 
-// Makes a chunk for each record, as in a shared buffer (--test=tide_record:1).
-const platform::TestValue chunk_is_record("tide_record");
-
 template <WatermarkRule Rule>
 class Tide final : public WatermarkScheme {
  public:
@@ -56,8 +53,7 @@ class Tide final : public WatermarkScheme {
         patience_ticks_(platform::ns_to_ticks(config.parts->patience_us * 1e3)),
         buffers_(config.workers),
         rule_(config.workers, workers_of_streams()) {
-    const auto rule = chunk_is_record.get() == 0 ? ChunkLength::rule_of(*config.parts)
-                                                 : ChunkLength::Rule::kRecord;
+    const auto rule = ChunkLength::rule_of(*config.parts);
     for (uint32_t s = 0; s < streams(); ++s) {
       logs_.push_back(std::make_unique<StreamLog>(stream(s), run(), rule));
     }
@@ -140,7 +136,7 @@ class Tide final : public WatermarkScheme {
     const uint64_t goal = rule_.begin_watermark(index, watermark(index));
     uint64_t number = rule_.complete(index, goal);
     platform::SpinWait wait;
-    while (number < goal && patience != 0) {
+    while (number < goal && patience != 0 && !wait.would_sleep_early()) {
       const uint64_t begin = platform::ticks();
       wait.once();
       number = rule_.complete(index, goal);
