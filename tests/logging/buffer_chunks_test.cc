@@ -209,6 +209,24 @@ TEST_F(BufferChunksTest, AWatermarkTakesItsPlaceInAFullRing) {
   EXPECT_EQ(chunks_->filled(), config_.buffer_bytes + 2 * sizeof(RecordHeader));
 }
 
+TEST_F(BufferChunksTest, APassHasNoPatienceForAWorkerThatWaitsForRoom) {
+  const Watchdog watchdog("a pass waits for a worker that waits for this pass");
+  while (stream_->ring().fits(chunks_->dealt() + 1)) publish(0);
+  while (owners_[0].chunk != nullptr) publish(0);
+  std::jthread worker([this] { publish(1); });
+  while (chunks_->dealt() == config_.buffer_bytes) std::this_thread::yield();
+  {
+    const std::lock_guard hold(chunks_->passing());
+    ASSERT_TRUE(chunks_->append_watermark(1));
+    pass_under_lock(platform::ns_to_ticks(3600e9));
+  }
+  EXPECT_EQ(passed_, config_.buffer_bytes);
+  stream_->flush(Flush::kNow);
+  worker.join();
+  pass();
+  EXPECT_EQ(watermarks_, 1);
+}
+
 // While bytes wait for the device, a flushing thread must not pad open chunks. Otherwise the device
 // would write padding just when it is the bottleneck.
 TEST_F(BufferChunksTest, WhoWaitsForRoomTakesNoOpenBufferWhileOtherBytesCanBeFlushed) {

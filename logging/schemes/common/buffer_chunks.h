@@ -187,7 +187,8 @@ class alignas(platform::kCacheLine) BufferChunks {
         if (!open_chunk_in_the_way()) return;
         ChunkOwner& owner = owner_of(chunk.owner);
         if (!owner.take()) {
-          if (!wait_a_moment()) return;
+          // No patience for a worker that itself waits for this pass to make room.
+          if (!stream_.ring().fits(chunk.end) || !wait_a_moment()) return;
           continue;
         }
         hand_over(owner);
