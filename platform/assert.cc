@@ -10,4 +10,9 @@ void assertion_failed(const char* condition, const char* file, int line) {
   std::abort();
 }
 
+void contract_broken(const std::string& sentence) {
+  std::fprintf(stderr, "logjam: %s\n", sentence.c_str());
+  std::abort();
+}
+
 }  // namespace logjam::platform

@@ -5,10 +5,15 @@
 // of its instructions or more. Conditions have no side effects. For bad input, see fatal.h.
 #pragma once
 
+#include <string>
+
 namespace logjam::platform {
 
 [[noreturn, gnu::cold, gnu::noinline]] void assertion_failed(const char* condition,
                                                              const char* file, int line);
+// Ends the process as a failed assertion does, for a mistake in a workload or in a registration.
+// The sentence names the table, the value or the file, which no condition can name.
+[[noreturn, gnu::cold, gnu::noinline]] void contract_broken(const std::string& sentence);
 
 }  // namespace logjam::platform
 

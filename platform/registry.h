@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -19,7 +20,11 @@ class Registry {
   struct Registration {
     // Registers `info`, from the caller's `file`. (Clang 14 has no std::source_location.)
     explicit Registration(Info info, [[maybe_unused]] const char* file = __builtin_FILE()) {
-      LJ_ASSERT(find(info.name) == nullptr);
+      if (const Info* first = find(info.name)) {
+        std::string both = file;
+        if constexpr (requires { first->file; }) both = std::string(first->file) + " and " + both;
+        contract_broken("two registrations have the name " + std::string(info.name) + ": " + both);
+      }
       if constexpr (requires { info.file; }) info.file = file;
       entries().insert(std::ranges::upper_bound(entries(), info.name, {}, &Info::name),
                        std::move(info));

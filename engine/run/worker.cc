@@ -15,6 +15,7 @@ Worker::Worker(uint32_t id, const RunOptions& options, Workload& workload, Datab
                const ProtocolInfo& protocol, LogScheme& scheme, RunControl& control, Arena& arena,
                WorkerTimeline* timeline)
     : options_(options),
+      workload_(workload),
       scheme_(scheme),
       control_(control),
       timeline_(timeline),
@@ -166,6 +167,7 @@ void Worker::try_until_it_ends(uint64_t start) {
   txn.start = start;
   const uint64_t begun = arrivals_->open() ? ticks() : start;
   txn.type = client_->next();
+  if (txn.type >= counts().by_type.size()) refuse_type(txn.type);
   for (uint32_t attempt = 0;; ++attempt) {
     control_.epochs.note_quiescent(context_.id);
     txn_->begin(attempt > 0);
@@ -184,6 +186,13 @@ void Worker::try_until_it_ends(uint64_t start) {
       return;
     }
   }
+}
+
+void Worker::refuse_type(uint32_t type) const {
+  const Specification spec = workload_.spec();
+  platform::contract_broken("next() returned the type " + std::to_string(type) +
+                            ", and the number of types in spec() is " +
+                            std::to_string(spec.types.size()) + ": " + spec.description);
 }
 
 // Executes one attempt. Returns false if concurrency control aborted it. `begun`: the start of the

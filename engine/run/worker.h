@@ -107,6 +107,7 @@ class alignas(platform::kCacheLine) Worker {
   void count_late(const PendingCommit& txn);
   void one_transaction(uint64_t start) LJ_REQUIRES(platform::worker_role);
   void try_until_it_ends(uint64_t start) LJ_REQUIRES(platform::worker_role);
+  [[noreturn, gnu::cold]] void refuse_type(uint32_t type) const;
   bool execute(uint64_t begun, PendingCommit* txn) LJ_REQUIRES(platform::worker_role);
   void work_on() const;
   void count_committed(uint64_t begun, PendingCommit* txn);
@@ -130,6 +131,7 @@ class alignas(platform::kCacheLine) Worker {
   void note_oldest();
 
   const RunOptions& options_;
+  const Workload& workload_;
   WaitSide& scheme_;
   RunControl& control_;
   WorkerTimeline* const timeline_;

@@ -5,7 +5,10 @@
 #include <cstring>
 #include <limits>
 #include <new>
+#include <string_view>
 #include <utility>
+
+#include "platform/nearest_name.h"
 
 namespace logjam {
 namespace {
@@ -44,16 +47,17 @@ Table::Table(uint16_t id, TableSchema schema)
       schema_(std::move(schema)),
       free_tuples_(tuple_bytes(row_bytes())),
       free_old_versions_(bytes_of_old_version(row_bytes())) {
-  const IndexOptions options{.unique = true, .expected_entries = schema_.expected_rows};
+  IndexOptions options{.expected_entries = schema_.expected_rows, .name = schema_.name};
   primary_ = make_index(schema_.kind, options);
+  // Secondary indexes are not unique even if their schemas are: the posting of an erased row stays,
+  // and must not prevent the posting of another row with the same key.
+  options.unique = false;
   reclaims_ = primary_->removes() && schema_.secondaries.empty();
   for (const SecondarySchema& secondary : schema_.secondaries) {
     LJ_ASSERT(!(secondary.moves && secondary.unique));
     keys_move_ = keys_move_ || secondary.moves;
-    // The index is not unique even if the schema is: the posting of an erased row stays, and must
-    // not prevent the posting of another row with the same key.
-    secondaries_.push_back(
-        make_index(secondary.kind, {.unique = false, .expected_entries = schema_.expected_rows}));
+    options.name = schema_.name + "." + secondary.name;
+    secondaries_.push_back(make_index(secondary.kind, options));
   }
 }
 
@@ -205,10 +209,12 @@ Table& Database::create_table(TableSchema schema) {
 }
 
 Table& Database::table(const std::string& name) {
-  const auto found = std::ranges::find(
-      tables_, name, [](const auto& table) -> const std::string& { return table->schema().name; });
-  LJ_ASSERT(found != tables_.end());
-  return **found;
+  const auto name_of = [](const auto& table) -> const std::string& { return table->schema().name; };
+  const auto found = std::ranges::find(tables_, name, name_of);
+  if (found != tables_.end()) return **found;
+  std::vector<std::string_view> names(tables_.size());
+  std::ranges::transform(tables_, names.begin(), name_of);
+  platform::contract_broken("there is no table " + name + platform::instead_of(name, names));
 }
 
 }  // namespace logjam

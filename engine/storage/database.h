@@ -138,6 +138,7 @@ class Database {
   Table& create_table(TableSchema schema);
   const std::vector<std::unique_ptr<Table>>& tables() const { return tables_; }
   Table* table(uint16_t id) { return id < tables_.size() ? tables_[id].get() : nullptr; }
+  // Returns the table of this name. Ends the process if there is none.
   Table& table(const std::string& name);
 
   CommitClock& commit_clock() { return commit_clock_; }

@@ -152,12 +152,13 @@ class Buckets {
 template <bool kUnique>
 class HashIndex final : public Index {
  public:
-  explicit HashIndex(uint64_t expected_entries)
+  explicit HashIndex(const IndexOptions& options)
       : count_(std::bit_ceil(std::max(
             uint64_t{2},
-            static_cast<uint64_t>(static_cast<double>(expected_entries) / kMaxPerBucket)))),
+            static_cast<uint64_t>(static_cast<double>(options.expected_entries) / kMaxPerBucket)))),
         shift_(64 - std::countr_zero(count_)),
-        buckets_(count_) {}
+        buckets_(count_),
+        name_(options.name) {}
 
   bool unique() const override { return kUnique; }
   bool ordered() const override { return false; }
@@ -218,7 +219,11 @@ class HashIndex final : public Index {
     }
   }
 
-  void scan(Key, Key, bool, const NodeVisitor&) override { LJ_ASSERT(ordered()); }
+  void scan(Key, Key, bool, const NodeVisitor&) override {
+    platform::contract_broken("the index of " + name_ +
+                              " is a hash index, and only an ordered index can be scanned: create "
+                              "it with .kind = IndexKind::kOrdered");
+  }
 
   void for_each(uint32_t part, uint32_t parts, FunctionRef<void(Keyed*)> visit) override {
     LJ_ASSERT(part < parts);
@@ -294,13 +299,14 @@ class HashIndex final : public Index {
   const uint64_t count_;
   const int shift_;
   const Buckets buckets_;
+  const std::string name_;
 };
 
 }  // namespace
 
 std::unique_ptr<Index> make_hash_index(const IndexOptions& options) {
-  if (options.unique) return std::make_unique<HashIndex<true>>(options.expected_entries);
-  return std::make_unique<HashIndex<false>>(options.expected_entries);
+  if (options.unique) return std::make_unique<HashIndex<true>>(options);
+  return std::make_unique<HashIndex<false>>(options);
 }
 
 }  // namespace logjam

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "engine/storage/arena.h"
@@ -200,6 +201,7 @@ class Index {
 struct IndexOptions {
   bool unique = true;
   uint64_t expected_entries = 1024;  // sizes a hash index's bucket array
+  std::string name = {};             // for the sentence about a mistake
 };
 std::unique_ptr<Index> make_hash_index(const IndexOptions& options);
 std::unique_ptr<Index> make_ordered_index(const IndexOptions& options);

@@ -53,7 +53,7 @@ struct Steps : Workload {
     Worker(Steps& workload, Database& database) : steps(workload), table(database.table("rows")) {}
     uint32_t next() override {
       ++at;
-      return 0;
+      return steps.type;
     }
     Status execute(Transaction& txn) override { return steps.execute(txn, table, at); }
     bool exhausted() const override { return steps.most != 0 && at + 1 == steps.most; }
@@ -75,7 +75,8 @@ struct Steps : Workload {
   std::vector<Check> verify(Database&) override { return {}; }
 
   const Execute execute;
-  const Key most;  // 0: no end
+  const Key most;     // 0: no end
+  uint32_t type = 0;  // of each transaction
 };
 
 Status insert(Transaction& txn, Table& table, Key step) { return txn.insert(table, step, step); }
@@ -178,6 +179,16 @@ TEST(Pipeline, TheResultSaysHowManyWereExecutedAndHowManyAcknowledgedInEachHalf)
     EXPECT_GE(backlog.committed, 2 * backlog.transactions);
     if (backlog.committed > 0) break;
   }
+}
+
+TEST(WorkloadMistakes, ATypeThatIsNotDeclaredIsNamed) {
+  HeldLog log([](HeldLog& held, uint64_t) { held.durable.store(held.last); });
+  Steps workload(insert, 9);
+  workload.type = 1;
+  EXPECT_DEATH(
+      run_steps(workload, log, {.seconds = 3600}),
+      "^logjam: next\\(\\) returned the type 1, and the number of types in spec\\(\\) is 1: "
+      "steps\n");
 }
 
 // --- reclamation ---

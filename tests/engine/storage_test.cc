@@ -254,6 +254,21 @@ TEST_P(DatabaseTest, RecoveringThreadsAgreeOnOneTuplePerKey) {
   }
 }
 
+TEST(DatabaseMistakes, OfAWorkloadAreNamed) {
+  Database database;
+  Table& table = database.create_table(people(IndexKind::kHash));
+  EXPECT_DEATH(database.table("poeple"),
+               "^logjam: there is no table poeple; did you mean people.\n");
+  const auto scan = [](Index& index) {
+    index.scan(0, 9, false, [](NodeVersion, std::span<Keyed* const>) { return true; });
+  };
+  EXPECT_DEATH(scan(table.primary()),
+               "^logjam: the index of people is a hash index, and only an "
+               "ordered index can be scanned: create it with .kind = "
+               "IndexKind::kOrdered\n");
+  EXPECT_DEATH(scan(table.secondary(1)), "^logjam: the index of people.by_name_hash is a hash ");
+}
+
 TEST(TupleLayout, SmallTuplesDoNotStraddleCacheLines) {
   for (uint32_t row_bytes : {1u, 4u, 8u, 13u, 24u, 40u}) {
     Table table(0, {.name = "t", .row_bytes = row_bytes});

@@ -163,6 +163,12 @@ struct Given {
   std::string refusal;
 };
 
+TEST_F(EveryWorkload, HasANameOfItsOwn) {
+  EXPECT_DEATH(WorkloadRegistration(*find_workload("tpcb")),
+               "^logjam: two registrations have the name tpcb: .*workloads/tpcb/tpcb.cc and .*"
+               "tests/workloads/every_workload_test.cc\n");
+}
+
 TEST_F(EveryWorkload, RefusesBadFlagsInOneSentence) {
   const std::vector<Given> all = {
       {"micro-update", {}, ""},
