@@ -17,6 +17,7 @@
 
 #include "engine/storage/database.h"
 #include "engine/transaction.h"
+#include "platform/fatal.h"
 #include "platform/registry.h"
 
 namespace logjam {
@@ -148,8 +149,17 @@ class Workload {
   virtual void load(Database& database, uint32_t part, uint32_t parts, Arena& arena) = 0;
   // Prepares to continue with rows that were recovered from the log of an earlier process, or that
   // belong to another Workload object of the same flags. Later clients, in any number, use no key
-  // that was used before, and verify() counts from the present rows. No client exists.
-  virtual void resume(Database& database) { (void)database; }
+  // that was used before, and verify() counts from the present rows. No client exists. A workload
+  // that inserts rows must define resume(): without it, recovered inserts are refused.
+  virtual void resume(Database& database) {
+    for (const auto& table : database.tables()) {
+      if (!table->membership_changes()) continue;
+      platform::refuse(
+          "the workload inserts rows and does not define resume(), so it cannot "
+          "continue a log with rows that it inserted into its table " +
+          table->schema().name + ": " + spec().description);
+    }
+  }
 
   virtual Specification spec() const = 0;
   // Makes the client of worker `worker` (from 0) of `workers`.

@@ -160,6 +160,7 @@ void Table::load(Key key, const void* row, Arena& arena) {
 
 Tuple* Table::find_or_create(Key key, Arena& arena) {
   if (Keyed* existing = primary_->find(key, nullptr)) return tuple_of(existing);
+  note_membership_change();
   return tuple_of(primary_->insert(new_tuple(key, arena), arena, nullptr, nullptr).entry);
 }
 

@@ -89,8 +89,9 @@ class Table {
   // Returns false if the table already has the key.
   bool restore(Key key, Version version, const std::byte* row, Arena& arena);
 
-  // Returns whether a transaction may have inserted or erased rows. A transaction calls
-  // note_membership_change() before other transactions can see the insert or the erase.
+  // Returns whether a transaction may have inserted or erased rows, or a recovery has found an
+  // insert in the log. A transaction calls note_membership_change() before other transactions can
+  // see the insert or the erase.
   bool membership_changes() const { return changes_.load(platform::memory_order_relaxed); }
   void note_membership_change() {
     if (!membership_changes()) changes_.store(true, platform::memory_order_relaxed);

@@ -9,6 +9,8 @@
 #include "engine/recovery/recover.h"
 #include "engine/recovery/stream_replay.h"
 #include "engine/storage/database.h"
+#include "engine/workload.h"
+#include "tests/command_error.h"
 #include "tests/engine/hand_written_log.h"
 
 namespace logjam {
@@ -69,6 +71,31 @@ TEST_P(Recovery, AppliesUpdatesInsertsAndErases) {
   EXPECT_EQ(result.transactions, 1u);
   EXPECT_EQ(rows(), (Rows{{1, 11}, {3, 300}, {7, 77}}));
   EXPECT_EQ(keys_of(0), (std::vector<Key>{1, 7}));
+}
+
+struct WithoutResume : Workload {
+  void create_tables(Database&) override {}
+  void load(Database&, uint32_t, uint32_t, Arena&) override {}
+  Specification spec() const override { return {.description = "mine: 3 rows"}; }
+  std::unique_ptr<Client> make_client(Database&, uint32_t, uint32_t, uint64_t) override {
+    return nullptr;
+  }
+  std::vector<Check> verify(Database&) override { return {}; }
+};
+
+TEST_P(Recovery, AWorkloadWithoutResumeDoesNotContinueAfterInserts) {
+  WithoutResume workload;
+  HandWrittenLog updates;
+  updates.add(RecordKind::kTransaction, 10, 1, {{WriteOp::kUpdate, 1, 11}, {WriteOp::kErase, 2}});
+  replay(updates);
+  workload.resume(database_);
+  HandWrittenLog inserts;
+  inserts.add(RecordKind::kTransaction, 20, 2, {{WriteOp::kInsert, 7, 77}});
+  replay(inserts);
+  EXPECT_REFUSED(
+      workload.resume(database_),
+      "^the workload inserts rows and does not define resume\\(\\), so it cannot continue a "
+      "log with rows that it inserted into its table rows: mine: 3 rows$");
 }
 
 TEST_P(Recovery, TheLargestSequenceNumberWinsInAnyOrder) {
