@@ -94,7 +94,12 @@ LogChain open_log(const RecoveryOptions& recovery) {
       for (const auto& stream : run.paths) std::ranges::for_each(stream, wait_for_late_writes);
     }
   }
-  const WorkloadInfo& workload = workload_named(chain.flags.at("workload"));
+  const std::string name = chain.flags.at("workload");
+  if (find_workload(name) == nullptr) {
+    platform::refuse("the log is of the workload " + name + ", which this logjam does not have: " +
+                     "recover it with a logjam that is built with the workload's file");
+  }
+  const WorkloadInfo& workload = workload_named(name);
   std::erase_if(chain.flags, [&](const auto& flag) { return !is_load_flag(workload, flag.first); });
   for (const auto& [name, value] : chain.flags) {
     refuse_contradiction(name, value);

@@ -31,7 +31,8 @@ std::string undescribed_table(Database& database) {
   for (const auto& table : database.tables()) {
     if (!table->schema().columns.empty()) continue;
     return "the workload does not describe the columns of its table " + table->schema().name +
-           ", so the database cannot be exported";
+           ", so the database cannot be exported; create_tables() describes them by "
+           "TableSchema::columns (engine/storage/columns.h)";
   }
   return "";
 }

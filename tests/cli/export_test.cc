@@ -3,6 +3,9 @@
 
 #include <string>
 
+#include "cli/recovered_log.h"
+#include "tests/command_error.h"
+#include "tests/logging/log_fixture.h"
 #include "tests/shell.h"
 #include "tests/temporary_directory.h"
 
@@ -37,6 +40,18 @@ TEST_F(Export, WritesEveryTableWithAHeader) {
             "b_id,b_balance\n2\n"
             "h_t_id,h_b_id,h_a_id,h_delta,h_time\n51\n"
             "t_id,t_b_id,t_balance\n11\n");
+}
+
+TEST(ExportOfAnotherProgramsLog, IsRefusedWithTheRemedy) {
+  const LogDirectory directory;
+  LogOptions options = log_options(*find_scheme("centr"), directory, "file", 1);
+  options.header.flags["workload"] = "gone";
+  Log(options).stop();  // a log that is open makes open_log() wait
+  RecoveryOptions recovery;
+  recovery.directories = {directory.path()};
+  EXPECT_REFUSED(open_log(recovery),
+                 "^the log is of the workload gone, which this logjam does not have: recover it "
+                 "with a logjam that is built with the workload's file$");
 }
 
 TEST_F(Export, RefusesADirectoryThatHoldsSomething) {

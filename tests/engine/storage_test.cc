@@ -414,7 +414,8 @@ TEST_F(CsvExport, TablesWithoutColumnsAreNamed) {
   database_.create_table({"plain", 8, IndexKind::kHash, 8, {}});
   EXPECT_EQ(undescribed_table(database_),
             "the workload does not describe the columns of its table plain, so the database "
-            "cannot be exported");
+            "cannot be exported; create_tables() describes them by TableSchema::columns "
+            "(engine/storage/columns.h)");
 }
 
 TEST_F(CsvExport, OnlyAnEmptyDirectoryIsClaimed) {
