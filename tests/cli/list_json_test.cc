@@ -67,7 +67,7 @@ print([w["name"] for w in listed["workloads"] if not w["has_commands"]])
             "['command'] ['scm'] ['ermia', 'pwal', 'rfa', 'scm']\n['command', "
             "'nvmd']\n['silo']\n['none']\n['scm']\n"
             "{'base': 1, 'per_directory': 0, 'per_group': 1, 'group': 1, 'per_socket': 0} ['ack']\n"
-            "['ledger']\n['trace']\n");
+            "['ledger']\n[]\n");
 }
 
 TEST(ListJson, APlacementGivesEachWorkerOfALargeMachineAContext) {

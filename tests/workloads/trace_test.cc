@@ -351,6 +351,27 @@ TEST_F(TraceTest, WritesThatDoNotFitRollBackAndReadsMiss) {
   expect_consistent(*one.workload, *one.database);
 }
 
+TEST_F(TraceTest, ACommandIsTheNumberOfATransactionOfItsType) {
+  constexpr uint32_t kReads = 0, kWrites = 1;
+  give(kByHand);
+  const auto workload = make_workload("trace");
+  const auto database = load(*workload, 1);
+  const auto client = workload->make_replayer(*database);
+  const auto takes = [&](uint32_t type, const std::vector<uint64_t>& words) {
+    return client->take(type, std::as_bytes(std::span(words)));
+  };
+  EXPECT_TRUE(takes(kWrites, {0}));
+  EXPECT_TRUE(takes(kWrites, {2}));
+  EXPECT_TRUE(takes(kReads, {3}));
+  EXPECT_FALSE(takes(kReads, {0}));
+  EXPECT_FALSE(takes(kWrites, {3}));
+  for (const uint32_t type : {kReads, kWrites}) {
+    EXPECT_FALSE(takes(type, {4})) << "the trace has four transactions";
+  }
+  EXPECT_FALSE(takes(kWrites, {}));
+  EXPECT_FALSE(takes(kWrites, {0, 0}));
+}
+
 TEST_F(TraceTest, VerifyFindsPlantedErrors) {
   set(small_scale("trace"));
   const auto in = [](Database& database, const std::function<void(Transaction&, Table&)>& change) {

@@ -25,6 +25,7 @@
 #include "platform/files.h"
 #include "platform/memory.h"
 #include "platform/text.h"
+#include "workloads/command.h"
 #include "workloads/flag_refusals.h"
 #include "workloads/parallel_check.h"
 #include "workloads/table_checks.h"
@@ -73,14 +74,15 @@ class ReplayClient : public Client {
 
   uint32_t next() override {
     LJ_ASSERT(!exhausted());
-    return trace_->transactions[own_[begun_++]].writes ? kWrites : kReads;
+    chosen_ = own_[begun_++];
+    return type_of(chosen_);
   }
   bool exhausted() const override { return begun_ == own_.size(); }
   std::span<const uint64_t> arrivals_ns() const override { return due_ns_; }
 
   Status execute(Transaction& txn) override {
     bool miss = false;
-    for (const Operation& operation : trace_->operations_of(own_[begun_ - 1])) {
+    for (const Operation& operation : trace_->operations_of(chosen_)) {
       const Status status = execute(txn, *tables_[operation.table], operation);
       if (status == Status::kAbort || status == Status::kRollback) return status;
       miss |= status == Status::kNotFound;
@@ -88,10 +90,27 @@ class ReplayClient : public Client {
     return miss ? Status::kNotFound : Status::kOk;
   }
 
+  // Returns the transaction's number. A recovery reads the trace again, and refuses it if it has
+  // changed.
+  std::span<const std::byte> command() override { return std::as_bytes(std::span(&chosen_, 1)); }
+  bool take(uint32_t type, std::span<const std::byte> input) override {
+    CommandWords words(input);
+    const uint64_t number = words.next();
+    if (!words.ended() || number >= trace_->transactions.size()) return false;
+    chosen_ = number;
+    return type == type_of(number);
+  }
+
   uint64_t committing() override { return begun_; }
-  void acknowledged(uint64_t number) override { acknowledged_[number - 1] = true; }
+  void acknowledged(uint64_t number) override {
+    if (number != 0) acknowledged_[number - 1] = true;  // 0: a command of a log
+  }
 
  private:
+  uint32_t type_of(uint64_t transaction) const {
+    return trace_->transactions[transaction].writes ? kWrites : kReads;
+  }
+
   // Returns kNotFound for a read without a row, and kRollback for a write that needs, or must not
   // find, a row.
   Status execute(Transaction& txn, Table& table, const Operation& operation) {
@@ -160,7 +179,8 @@ class ReplayClient : public Client {
   std::vector<Table*> tables_;
   std::vector<uint64_t> due_ns_;  // by index into own_; empty: a closed loop
   std::vector<std::byte> new_row_;
-  uint64_t begun_ = 0;  // how many of own_
+  uint64_t begun_ = 0;   // how many of own_
+  uint64_t chosen_ = 0;  // the number of the transaction to execute
 };
 
 // A state in which the load or a transaction leaves a row.
@@ -230,6 +250,12 @@ class Replay : public Workload {
     }
     clients_.fetch_add(1, platform::memory_order_relaxed);
     return std::make_unique<ReplayClient>(trace_, database, worker, std::move(own), owners_);
+  }
+
+  // Makes a client without transactions of its own. verify() does not count this client, because a
+  // replay leaves rows that were recovered.
+  std::unique_ptr<Client> make_replayer(Database& database) override {
+    return std::make_unique<ReplayClient>(trace_, database, 0, std::vector<uint64_t>(), owners_);
   }
 
   std::vector<Check> verify(Database& database) override;
@@ -449,6 +475,7 @@ const WorkloadRegistration registration({
           if (file.trace == nullptr) platform::refuse(file.wrong);
           return make_replay(file.name(), file.trace);
         },
+    .has_commands = true,
     .ends = true,
 });
 
