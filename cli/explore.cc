@@ -81,6 +81,8 @@ ExploreOptions explore_options(const std::vector<std::string>& words) {
                             .given = ""};
   options.round = {given_or_every("log"), given_or_every("cc"), FLAGS_workload};
   flags_of_round(options.seed, options.round);  // only so that it refuses bad schemes and protocols
+  // Refuses bad flags of the workload. Reads the file of --trace, which the disk in memory lacks.
+  refuse_if(workload_named(FLAGS_workload).check_flags());
   for (const gflags::CommandLineFlagInfo& flag : own_flags()) {
     if (flag.is_default || flag.name == "seed" || flag.name == "rounds") continue;
     options.given += "--" + flag.name + "=" + value_of(flag) + " ";

@@ -9,7 +9,9 @@
 #include <regex>
 #include <sstream>
 
+#include "platform/files.h"
 #include "platform/random.h"
+#include "proof/disk/memory_files.h"
 #include "tests/command_error.h"
 #include "tests/temporary_directory.h"
 #include "tests/workloads/harness.h"
@@ -424,6 +426,16 @@ TEST_F(TraceTest, AChangedFileIsRefused) {
   const std::string said = refusal_of("trace", {{"trace", named}});
   EXPECT_TRUE(said.starts_with("--trace=" + path + ": the file has changed: its checksum is "))
       << said;
+}
+
+// `logjam explore` reads the file before it plays rounds on a disk in memory.
+TEST_F(TraceTest, AFileThatWasReadNeedsNoDiskAnyMore) {
+  give(kByHand);
+  ASSERT_EQ(find_workload("trace")->check_flags(), "");
+  MemoryFiles disk;
+  const platform::ReplaceFiles replace(disk);
+  EXPECT_EQ(find_workload("trace")->check_flags(), "");
+  EXPECT_EQ(make_workload("trace")->spec().types.size(), 2u);
 }
 
 TEST_F(TraceTest, RefusesFlagsAndFilesThatCannotBeUsed) {
