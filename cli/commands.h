@@ -17,7 +17,7 @@ int dump_command();
 int device_command();
 int trim_command();
 // Prints the profile of this machine. If `what` is "hand-offs", prints instead the times in which a
-// line goes from core to core.
+// line goes from core to core; if it is "rates", the most that the machine does in a second.
 int machine_command(const std::string& what);
 // Plays rounds (explore.cc). `words` are play=FILE (plays the schedule in FILE), record=FILE
 // (writes the schedule of a failed round to FILE), blocks=FILE (adds the basic blocks that the

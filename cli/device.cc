@@ -244,6 +244,14 @@ void print_hand_offs(uint32_t repetitions) {
   }
 }
 
+void print_rates(uint32_t repetitions) {
+  std::puts("what,how,threads,per_s");
+  for (const platform::Rate& rate : platform::measured_rates(repetitions)) {
+    std::printf("%s,\"%s\",%u,%.0f\n", rate.what.c_str(), rate.how.c_str(), rate.threads,
+                rate.per_s);
+  }
+}
+
 }  // namespace
 
 int device_command() {
@@ -280,8 +288,8 @@ int device_command() {
 }
 
 int machine_command(const std::string& what) {
-  if (!what.empty() && what != "hand-offs") {
-    refuse("machine measures no \"" + what + "\"; allowed is hand-offs");
+  if (!what.empty() && what != "hand-offs" && what != "rates") {
+    refuse("machine measures no \"" + what + "\"; allowed are hand-offs and rates");
   }
   if (platform::is_simulated()) {
     platform::refuse("`logjam machine` measures a real machine: use build/logjam");
@@ -292,6 +300,8 @@ int machine_command(const std::string& what) {
   const uint32_t number = fewer != 0 ? fewer : kRepetitions;
   if (what == "hand-offs") {
     print_hand_offs(number);
+  } else if (what == "rates") {
+    print_rates(number);
   } else {
     std::fputs(platform::measured_profile(number).c_str(), stdout);
   }

@@ -344,7 +344,7 @@ constexpr CommandInfo kCommands[] = {
     {kExplore, "explore",
      "draw each step's order and the crashes from seeds, judge (simulated build)", nullptr},
     {kMachine, "machine",
-     "measure this machine; print the profile that a simulated one takes, or [hand-offs]", nullptr},
+     "measure this machine; print a profile to simulate it, or [hand-offs|rates]", nullptr},
     {kDevice, "device", "measure which durable writes the disk under --wal_dir can do",
      device_command},
     {kList, "list", "[schemes|protocols|workloads|variants|devices|placement]", nullptr},

@@ -85,6 +85,35 @@ void hash_load_and_store(HashTable& table, uint64_t rounds) {
       : [table] "r"(table.data()), [step] "r"(step)
       : "cc", "memory");
 }
+
+void hash_loads_ahead(HashTable& table, uint64_t rounds) {
+  const uint64_t step = 0x9E3779B97F4A7C15;
+  uint64_t counted = 1, key = 0, place = 0, found = 0;
+  asm volatile(
+#if defined(__aarch64__)
+      "1:\n\t"
+      "add %[counted], %[counted], %[step]\n\t"
+      "mov %[key], %[counted]\n\t" LOGJAM_HASH_LOAD_STORE
+      "tst %[found], #15\n\t"
+      "b.eq 2f\n\t"
+      "2:\n\t"
+      "subs %[rounds], %[rounds], #1\n\t"
+      "b.ne 1b"
+#else
+      "1:\n\t"
+      "add %[step], %[counted]\n\t"
+      "mov %[counted], %[key]\n\t" LOGJAM_HASH_LOAD_STORE
+      "test $15, %[found]\n\t"
+      "je 2f\n\t"
+      "2:\n\t"
+      "sub $1, %[rounds]\n\t"
+      "jne 1b"
+#endif
+      : [counted] "+r"(counted), [rounds] "+r"(rounds), [key] "+r"(key), [place] "+r"(place),
+        [found] "+r"(found)
+      : [table] "r"(table.data()), [step] "r"(step)
+      : "cc", "memory");
+}
 #undef LOGJAM_HASH_LOAD_STORE
 
 void evict_line(const void* address) {

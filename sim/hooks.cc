@@ -62,8 +62,8 @@ void __tsan_whole_range(const void* at, size_t bytes) {
 }
 
 void __sanitizer_cov_trace_pc() {
-  if (logjam::sim::Cpu* cpu = logjam::sim::running) {
-    cpu->now += logjam::sim::block_cost(LOGJAM_SITE) * cpu->per_instruction;
+  if (logjam::sim::running != nullptr) {
+    logjam::sim::instructions(logjam::sim::block_cost(LOGJAM_SITE));
   } else if (logjam::sim::covered_blocks != nullptr) {
     logjam::sim::cover(LOGJAM_SITE);
   }

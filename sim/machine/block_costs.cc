@@ -16,7 +16,7 @@
 
 #include "platform/assert.h"
 #include "platform/fatal.h"
-#include "sim/machine/scheduler.h"
+#include "sim/machine/charge.h"
 
 extern "C" void __sanitizer_cov_trace_pc();
 
@@ -59,7 +59,7 @@ uint64_t own_build_id() {
 // Charges the running fiber for a block of `cost` instructions.
 template <uint64_t cost>
 void charge_block() {
-  if (Cpu* cpu = running) cpu->now += cost * cpu->per_instruction;
+  instructions(cost);
 }
 template <size_t... costs>
 constexpr std::array<void (*)(), sizeof...(costs)> charges(std::index_sequence<costs...>) {

@@ -6,7 +6,7 @@
 
 namespace logjam::sim {
 
-uint64_t accesses = 0;
+uint64_t accesses = 0, executed = 0, fetched_ahead = 0;
 
 namespace {
 
@@ -66,6 +66,7 @@ Picoseconds price_of_miss(const Machine& machine, Access kind, const Caches::Fet
                           Picoseconds asked, Core::Stream& stream) {
   const Picoseconds under_way = fetched.cost - std::min(fetched.cost, fetched.latency);
   if (is_prefetched(machine, stream, fetched)) {
+    if (fetched.source == Source::kMemory) ++fetched_ahead;
     // The prefetcher fetches one line after the other, up to `lines_ahead` before the core asks. So
     // a core that asks slowly finds its lines fetched. A core that copies much waits for each line.
     const Picoseconds price = stream_price(machine, kind, fetched);

@@ -13,8 +13,9 @@
 
 namespace logjam::sim {
 
-// The number of charged accesses.
-extern uint64_t accesses;
+// The numbers of charged accesses, of charged instructions, and of charged lines of memory that
+// the hardware fetched ahead.
+extern uint64_t accesses, executed, fetched_ahead;
 
 // Charges the running fiber for an access that takes time.
 void charge_access(const void* site, const void* address, size_t bytes, Access kind);
@@ -60,7 +61,10 @@ inline void access(const void* site, const void* address, size_t bytes, Access k
 }
 
 inline void instructions(uint64_t count) {
-  if (Cpu* cpu = running) cpu->now += count * cpu->per_instruction;
+  if (Cpu* cpu = running) {
+    executed += count;
+    cpu->now += count * cpu->per_instruction;
+  }
 }
 
 // Waits for the turn of an atomic load in the order of the clocks, and charges the load.

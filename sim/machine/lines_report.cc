@@ -38,13 +38,15 @@ namespace {
 
 // Counts of accesses by the cache or memory that answered, at the report's beginning and end.
 struct Answered {
-  uint64_t accesses = 0;
+  uint64_t accesses = 0, executed = 0, fetched_ahead = 0;
   AccessCounts counts;
 };
 Answered begun, ended;
 bool has_ended = false;
 
-Answered answered_until_now() { return {accesses, scheduler().caches().counts()}; }
+Answered answered_until_now() {
+  return {accesses, executed, fetched_ahead, scheduler().caches().counts()};
+}
 
 constexpr size_t kFrames = 8;
 using Frames = std::array<uint32_t, kFrames>;  // return addresses: the program is below 4 GiB
@@ -195,6 +197,9 @@ void print_accesses() {
   for (const auto& [name, count] : rows) {
     std::printf("%14lu  %s\n", ended.counts.*count - begun.counts.*count, name);
   }
+  std::printf("%14lu  lines of memory among them that the hardware fetched ahead\n",
+              ended.fetched_ahead - begun.fetched_ahead);
+  std::printf("%14lu  instructions\n", ended.executed - begun.executed);
   std::printf("In the whole run:\n");
   std::printf("%14lu  turns waited for; %lu of them gave other contexts their turn\n",
               scheduler().waits_for_turn(), scheduler().turns_given());

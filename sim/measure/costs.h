@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "platform/kernel_files.h"
 
@@ -95,6 +96,22 @@ struct MemoryCosts {
 };
 // Measures on core 0. Only gb_s is measured on all allowed cores of the NUMA node of core 0.
 MemoryCosts memory_costs(const MachineShape& shape, uint32_t repetitions);
+
+// Returns the allowed cores that are on the NUMA node of core 0.
+std::vector<int> cores_of_the_socket();
+
+// The most that this machine does of something in a second.
+struct Rate {
+  std::string what;  // "lines", "bytes" or "instructions"
+  std::string how;   // the loop
+  uint32_t threads;
+  double per_s;
+};
+// Measures with one thread, and with a thread on each allowed core of the NUMA node of core 0.
+// Lines: of memory in random order, with 1 to 16 loads on their way at a time. Bytes: of lines of
+// memory that are read, or copied, in order; a copied byte is one that is read and one that is
+// written. Instructions: of hash_load_and_store(), and of hash_loads_ahead().
+std::vector<Rate> measured_rates(uint32_t repetitions);
 
 // Measures memory_ns on `core`, in memory that core `home` has touched first.
 double memory_ns(int core, int home, uint32_t repetitions);

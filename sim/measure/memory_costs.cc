@@ -9,14 +9,8 @@ namespace logjam::platform {
 namespace {
 
 constexpr size_t kEvictedBytes = 8 << 20;  // evicted before use, so the size need not exceed the L3
-// As large as a database table: in less memory the processor finds more address translations in its
-// caches. On a virtual machine with huge pages, a line took 120 to 135 ns in 8 MiB, and 172 ns in
-// 256 MiB.
-constexpr size_t kTableBytes = 256 << 20;
 
 constexpr size_t kWrittenBack = 64;  // lines in a call of write_back()
-
-Ring dense_ring(size_t bytes) { return Ring(bytes / kShortestLine, kShortestLine); }
 
 // Returns the time of a load from a cache. The ring must be larger than the next smaller cache.
 // Then all loads miss the smaller cache: a line is used again only after all other lines.
@@ -26,27 +20,7 @@ double cached_ns(size_t bytes, uint32_t repetitions) {
   return median_of(repetitions, [&] { return ring.chase_ns(); });
 }
 
-double four_chases_ns(const Ring& ring) {
-  auto at = ring.starts();
-  const double ns = ns_of_a_step(ring.size() / at.size(), [&at](size_t steps) {
-    for (size_t i = 0; i < steps; ++i) {
-      for (const RingLine*& chaser : at) chaser = chaser->next;
-    }
-    for (const RingLine*& chaser : at) opaque(chaser);
-  });
-  return ns / static_cast<double>(at.size());
-}
-
-double in_order_ns(const Ring& ring) {
-  size_t place = 0;
-  return ns_of_a_step(ring.size(), [&](size_t lines) {
-    uint64_t sum = 0;
-    for (const size_t end = place + lines; place < end; ++place) {
-      sum += ring.line(place).word.load(memory_order_relaxed);
-    }
-    opaque(sum);
-  });
-}
+double in_order_ns(const Ring& ring) { return ring.in_order_ns(ring.size()); }
 
 double written_in_order_ns(const Ring& ring) {
   size_t place = 0;
@@ -80,6 +54,8 @@ uint64_t usable_mib(size_t bytes, size_t told_bytes, double limit_ns) {
   return std::max<uint64_t>(1, (ended ? bytes : told_bytes) >> 20);
 }
 
+}  // namespace
+
 std::vector<int> cores_of_the_socket() {
   std::vector<int> cores;
   for (int i = 0; i < core_count(); ++i) {
@@ -88,30 +64,10 @@ std::vector<int> cores_of_the_socket() {
   return cores;
 }
 
-// Reads with a thread on each core, in memory of its own. All threads start at the same time.
+namespace {
+
 double bandwidth_gb_s(const std::vector<int>& cores, uint32_t repetitions) {
-  constexpr size_t kBytesOfAThread = 8 << 20;
-  atomic<uint64_t> ready{0};
-  std::vector<std::vector<double>> gb_s(cores.size());
-  std::vector<thread> readers;
-  for (size_t i = 0; i < cores.size(); ++i) {
-    readers.emplace_back([&, i] {
-      pin_to_core(cores[i]);
-      const Ring ring = dense_ring(kBytesOfAThread);
-      for (uint32_t repetition = 1; repetition <= repetitions; ++repetition) {
-        ring.evict();
-        ready.fetch_add(1);
-        while (ready.load() < repetition * cores.size()) yield();
-        gb_s[i].push_back(kShortestLine / in_order_ns(ring));
-      }
-    });
-  }
-  double sum = 0;
-  for (size_t i = 0; i < cores.size(); ++i) {
-    readers[i].join();
-    sum += median_of(gb_s[i]);
-  }
-  return sum;
+  return kShortestLine * lines_per_ns(cores, kEvictedBytes, repetitions, in_order_ns);
 }
 
 // Returns the nanoseconds per line of a write_back() of `together` lines, all of them dirty.
@@ -160,7 +116,7 @@ MemoryCosts memory_costs(const MachineShape& shape, uint32_t repetitions) {
       });
     };
     costs.overlap = of_memory([](const Ring& evicted) {
-      const double four_ns = four_chases_ns(evicted);
+      const double four_ns = evicted.chains_ns(4, evicted.size());
       evicted.evict();
       return std::clamp(evicted.chase_ns() / four_ns, 1.0, 4.0);
     });

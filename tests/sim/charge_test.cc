@@ -63,6 +63,36 @@ TEST(Charge, AfterTheMeasuredTimeTheObserverWarmsNothingWhenTheLastThreadHasEnde
   EXPECT_EQ(warmed, &machine->caches()) << "the next measurement's load";
 }
 
+// So a bound may tell lines that a core waits for from those that follow each other.
+TEST(Charge, ALineOfMemoryCountsOnceAndAsFetchedAheadOnlyIfItFollowsTwoOthers) {
+  RunningMachine machine(small_profile(), 1);
+  const auto* page = static_cast<const char*>(address_of(line_of_new_page()));
+  const uint64_t ahead = fetched_ahead, of_memory = machine->caches().counts().memory;
+  const auto expect = [&](uint64_t lines, uint64_t of_them_ahead) {
+    EXPECT_EQ(machine->caches().counts().memory - of_memory, lines);
+    EXPECT_EQ(fetched_ahead - ahead, of_them_ahead);
+  };
+  machine.run_pinned({[&] {
+    for (const size_t alone : {40, 50, 60})
+      access(nullptr, page + kLineBytes * alone, 8, Access::kLoad);
+    expect(3, 0);
+    for (size_t line = 0; line < 9; ++line)
+      access(nullptr, page + kLineBytes * line, 8, Access::kLoad);
+    expect(12, 7);
+    access(nullptr, page + kLineBytes * 8, 8, Access::kStore);
+    expect(12, 7);
+  }});
+}
+
+TEST(Charge, InstructionsAreCountedOnceAndOnlyThoseThatAreCharged) {
+  RunningMachine machine(small_profile(), 2);
+  const uint64_t before = executed;
+  instructions(7);
+  EXPECT_EQ(executed, before) << "the observer's are free";
+  machine.run_pinned({[] { instructions(30); }, [] { instructions(4); }});
+  EXPECT_EQ(executed, before + 34);
+}
+
 // Returns a profile of one socket of two cores with two contexts each. The shared cache executes
 // atomic operations, and one operation on a line takes 24 cycles.
 Profile profile_of_far_atomics() {

@@ -3,7 +3,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 
+#include "sim/measure/chase.h"
 #include "sim/measure/costs.h"
 #include "sim/measure/timing.h"
 #include "tests/temporary_directory.h"
@@ -97,6 +99,23 @@ TEST(MeasureTest, TheMedianOfFewIsOneOfThem) {
   EXPECT_EQ(median_of({3.0, 1.0, 2.0}), 2);
   EXPECT_EQ(median_of({4.0}), 4);
   EXPECT_EQ(median_of(std::vector<double>{}), 0);
+}
+
+TEST(MeasureTest, ChainsFollowEachLineOfTheRingOnceAndAreNeverAtTheSameLine) {
+  const Ring ring = dense_ring(4 * Ring::kStarts * kShortestLine);
+  for (size_t count = 1; count <= Ring::kStarts; count *= 2) {
+    Ring::Chains chains(ring, count);
+    const Ring::Chains begun = chains;
+    std::set<const RingLine*> followed;
+    for (size_t step = 0; step < ring.size() / count; ++step) {
+      for (size_t chain = 0; chain < count; ++chain) followed.insert(chains.at(chain));
+      EXPECT_EQ(followed.size(), (step + 1) * count);
+      chains.follow(1);
+    }
+    for (size_t chain = 0; chain < count; ++chain) {
+      EXPECT_EQ(chains.at(chain), begun.at((chain + 1) % count)) << count << " chains";
+    }
+  }
 }
 
 TEST(MeasureTest, EveryCostOfCoreMemoryLineAndKernelIsMeasured) {

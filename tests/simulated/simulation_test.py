@@ -9,6 +9,8 @@ import unittest
 
 from fixtures import ROOT, InADirectory
 
+import bound
+
 from experiments.files import read_rows
 
 LOGJAM_SIM = pathlib.Path(os.environ.get("LOGJAM_SIM", ROOT / "build-sim" / "logjam"))
@@ -109,6 +111,17 @@ class Simulation(OfTheSimulation):
         self.assertRegex(said, r"Accesses of the workers and log threads, in the measured time: \d+")
         for of_the_start in ("Worker::Worker", "StartGate"):
             self.assertNotIn(of_the_start, said)
+
+    def test_a_transaction_needs_the_lines_and_the_bytes_of_the_rows_that_it_reads(self):
+        of_a_row, row = 100 * bound.LINE_BYTES, self.directory / "row.json"
+        said = self.simulate("run", *SHORT, "--ycsb_workload=C", "--ycsb_theta=0", "--ycsb_ops=1",
+                             f"--ycsb_value_bytes={of_a_row}", "--ycsb_records=5000",
+                             "--log=none", "--device=null", "--set=l3_mib=1", "--report=accesses", f"--json={row}").stdout
+        needs = bound.counts_of(said, json.loads(row.read_text(encoding="utf-8")))
+        # Each of the row's 100 lines counts once: fetched ahead from memory, or from another cache.
+        self.assertAlmostEqual(needs["lines"] + needs["bytes"] / bound.LINE_BYTES, 100, delta=10)
+        self.assertGreater(needs["bytes"], of_a_row / 2)
+        self.assertTrue(100 < needs["instructions"] < 10000, needs)
 
     def test_another_seed_puts_allocations_elsewhere(self):
         def addresses(*words):
