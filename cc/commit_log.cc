@@ -15,8 +15,8 @@ CommitLog::CommitLog(WorkerContext& context)
       log_(*context.log),
       parts_(log_.parts()),
       traits_(log_.traits()),
-      stream_mask_((uint64_t{1} << traits_.stream_bits) - 1),
-      home_(traits_.stream_bits == 0 ? 0 : log_.home(context.id)),
+      worker_mask_((uint64_t{1} << traits_.worker_bits) - 1),
+      own_(traits_.worker_bits == 0 ? 0 : context.id),
       max_record_bytes_(std::min(log_.max_record_bytes(), kMostRecordBytes)),
       vector_(parts_.row_vectors == nullptr ? 0 : parts_.row_vectors->streams()) {
   LJ_ASSERT(!stamps_reads() || traits_.number_drawn == NumberDrawn::kBefore);

@@ -30,8 +30,8 @@ class CommitLog {
  public:
   explicit CommitLog(WorkerContext& context);
 
-  // Returns whether `sequence` contains the number of a stream that is not the worker's stream.
-  bool is_foreign(uint64_t sequence) const { return (sequence & stream_mask_) != home_; }
+  // Returns whether `sequence` contains the number of another worker.
+  bool is_foreign(uint64_t sequence) const { return (sequence & worker_mask_) != own_; }
 
   void begin() { std::ranges::fill(vector_, 0); }
   // Notes a read of `tuple`. Call it after the version is loaded, and only if a transaction, not
@@ -89,7 +89,7 @@ class CommitLog {
   CommitSide& log_;
   const CommitParts parts_;
   const LogTraits traits_;
-  const uint64_t stream_mask_, home_;  // a number's stream bits; their value in the home stream
+  const uint64_t worker_mask_, own_;  // a number's worker bits; their value in own numbers
   const uint64_t max_record_bytes_;
 
   uint64_t txn_ = 0;

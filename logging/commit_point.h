@@ -19,8 +19,8 @@ struct Dependencies {
   uint64_t max_read = 0;         // largest sequence number read, 0 if none
   uint64_t max_overwritten = 0;  // largest sequence number overwritten, 0 if none
   uint64_t max_war = 0;  // largest sequence number of a reader of an overwritten row, 0 if none
-  // Largest sequence number read that belongs to a stream other than the worker's own. 0 if there
-  // is none, or if sequence numbers do not contain the stream (LogTraits::stream_bits).
+  // Largest sequence number read that belongs to another worker. 0 if there is none, or if sequence
+  // numbers do not contain the worker (LogTraits::worker_bits).
   uint64_t max_foreign = 0;
   // The LSN vector of the rows read and overwritten (row_vectors.h), by stream; null if no vector
   // was gathered. If the transaction commits, reserve() turns this vector into the transaction's.

@@ -35,8 +35,8 @@ struct LogTraits {
   // If true and the device is memory, workers fill records in this memory, and a flush only writes
   // the records' cache lines back. Otherwise a flush copies the records from a ring in DRAM.
   bool fills_device_memory = false;
-  // The number of low bits of a sequence number that contain the number of the record's stream.
-  uint32_t stream_bits = 0;
+  // The number of low bits of a sequence number that contain the number of the record's worker.
+  uint32_t worker_bits = 0;
   // If true, workers persist records in place: the device is memory (`nvm`), and has no stripes.
   bool in_place = false;
 };

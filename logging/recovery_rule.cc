@@ -171,16 +171,19 @@ RecoveryRule min_cut(uint64_t StreamTail::*number, const std::string& name) {
 }
 
 RecoveryRule min_cut_or_closed(const std::string& name) {
-  const RecoveryRule numbers = min_cut(&StreamTail::last_sequence, name);
+  const RecoveryRule numbers = min_cut(&StreamTail::last_watermark, name);
   return {.cut =
               [numbers](const StreamTails& tails) {
                 Cut cut = numbers.cut(tails);
                 const std::vector<uint64_t> ends = all_bytes(tails);
+                for (const StreamTail& tail : tails) {
+                  cut.closed = cut.closed && tail.bytes >= tail.start.durable;
+                }
                 for (size_t s = 0; s < tails.size(); ++s) {
-                  cut.closed = cut.closed && tails[s].bytes >= tails[s].start.durable;
                   const uint64_t* unmet = first_unmet(ends, tails[s]);
                   if (unmet == nullptr) continue;
-                  cut.sequence = std::min(cut.sequence, *unmet);
+                  const uint64_t start = cut.closed ? tails[s].start.sequence : 0;
+                  cut.sequence = std::min(cut.sequence, std::max(*unmet, start));
                   cut.bytes[s] = WatermarkWord::position(unmet[1 + s]);
                 }
                 return cut;

@@ -50,31 +50,39 @@ RecoveryRule first_gap();
 // For this stream the larger of the two numbers counts.
 RecoveryRule min_cut(uint64_t StreamTail::*number, const std::string& name);
 
-// Returns the rule that uses the records of min_cut() and, beyond its cut, records with kClosed.
+// Returns the rule that uses the records of min_cut(), with last_watermark, and, beyond its cut,
+// records with kClosed.
 //
-// The scheme appends watermark records with a body to its streams. For each other stream, the body
-// has a record's end up to which that stream was durable; for its own stream, the position at which
-// the watermark record begins. The *floor* of the watermark record is a number such that all
-// records with numbers up to it, present or future, lie before these ends. A transaction with
-// kClosed has read versions of two kinds only: versions with numbers up to the floor of a watermark
-// record before the transaction's record, and versions of closed transactions whose records lie
-// before its record in the same stream.
+// A worker notes a *base* in a watermark record with a body. For each other stream, the body has
+// the end of a record up to which that stream was durable; for its own stream, the position at
+// which the record begins. The base is a number such that in each stream a watermark record with
+// this number or a larger one lies before that end. So all records with numbers up to the base lie
+// before these ends. The positions were loaded after the streams were known to be durable up to the
+// base. A transaction with kClosed has read versions of two kinds only: versions with numbers up to
+// a base that lies before the transaction's record in the same stream, and versions of closed
+// transactions whose records lie before its record in the same stream.
 //
-// A watermark record is *met* if every end in it lies within the valid bytes of its stream. A
-// stream is used up to its first watermark record that is not met, and no record with a larger
-// number than that watermark record is used. After a crash alone, all watermark records are met.
-// The set is closed (R4):
-//   * Records up to the number of min_cut() lie before the first watermark record of their stream
-//     that is not met, because later records have larger numbers.
-//   * Let a closed transaction T have read version V. If V's number is up to the floor of a met
-//     watermark record, V's record lies within the valid bytes of its stream. The floor is at most
-//     the last number of every stream, because each stream has its records up to the ends in the
-//     watermark record. So V's number is within the cut.
+// A base is *met* if every end in it lies within the valid bytes of its stream. A stream is used up
+// to its first base that is not met. No record beyond the number of the last watermark record
+// before this base is used, unless the record is closed. If all streams are valid up to
+// StreamStart::durable, that number is at least StreamStart::sequence. After a crash alone, all
+// bases are met. The set is closed (R4):
+//   * Records up to the number of the last watermark record before a base lie before that base. If
+//     all streams are valid up to StreamStart::durable, a base that is not met was noted after the
+//     checkpoint loaded StreamStart::sequence, hence at a later position than the records up to
+//     this number. So records within the cut lie in the used part of their stream.
+//   * Let a closed transaction T have read version V, whose number is up to the base B before T. B
+//     is met, so V's record lies within the valid bytes of its stream, and the last watermark of
+//     every stream is at least B. Let a base C of some stream u not be met. C does not lie before
+//     the watermark record of u on which B relies. Otherwise C was durable before B loaded its
+//     positions, so B's positions are at least C's, and C is met, too. So the last watermark before
+//     C is at least B. If this watermark lies before the start of u, it is at most the start's
+//     number. So V's number is within the cut.
 //   * Otherwise V's writer is a closed transaction before T in T's stream, hence used too.
-//   * A transaction that follows a StreamStart may rely on a watermark record before that start.
-//     The streams were durable up to the ends in that record when the checkpoint began, hence
-//     before StreamStart::durable. If all streams are valid up to StreamStart::durable, the record
-//     counts as met; otherwise kClosed is ignored (Cut::closed).
+//   * A transaction that follows a StreamStart may rely on a base before that start. The streams
+//     were durable up to the ends in that base when the checkpoint began, hence before
+//     StreamStart::durable. If all streams are valid up to StreamStart::durable, the base counts as
+//     met; otherwise kClosed is ignored (Cut::closed).
 RecoveryRule min_cut_or_closed(const std::string& name);
 
 // Returns the rule for passive group commit. The last stream has watermarks for all other streams.
@@ -92,10 +100,10 @@ RecoveryRule watermarks_cut(const std::string& name);
 // Returns the rule that uses each record whose LSN vector is met: every position in the vector lies
 // within the used part of its stream. A record without a vector is always used.
 //
-// The scheme appends watermark records, its *anchors*, with the body that min_cut_or_closed()
-// describes. An anchor *covers* a position if it says that the stream was durable up to this
-// position. A vector leaves out the position in its own stream, which lies before the record. It
-// also leaves out positions that an anchor before the record covers.
+// The scheme appends watermark records, its *anchors*, with the body of a base, as
+// min_cut_or_closed() describes it. An anchor *covers* a position if it says that the stream was
+// durable up to this position. A vector leaves out the position in its own stream, which lies
+// before the record. It also leaves out positions that an anchor before the record covers.
 //
 // An anchor is met if its positions lie within the used parts of their streams. A stream is used up
 // to its first anchor that is not met. After a crash alone, all anchors are met. No stream is used

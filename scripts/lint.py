@@ -88,7 +88,7 @@ MAY_END = {
         engine/checkpoint/checkpointer.cc proof/history/file.cc""",
     "no log can hold this transaction": """cc/commit_log.cc logging/format/record_writer.cc
         logging/schemes/silo/epoch_tids.h logging/schemes/common/buffer_chunks.h
-        logging/schemes/tide/floors.h""",
+        logging/schemes/common/floors.h""",
     "nothing goes on without memory or stdout": "platform/memory.cc platform/output_file.cc",
     "the simulation is wrong, or the machine that it shall be": "sim/ platform/exploration.cc",
     "an oracle has found a mistake": """workloads/expect_row.h workloads/ycsb/verify.cc

@@ -329,9 +329,9 @@ void LogReader::add_to_tail(const RecordBatch& batch) {
     ++tail_.records;
     tail_.last_sequence = header.sequence;
     if (header.kind != RecordKind::kWatermark) continue;
-    tail_.last_watermark = header.sequence;
+    tail_.last_watermark = std::max(tail_.last_watermark, header.sequence);
     if (!has_word_for_each_stream(header)) continue;
-    words.push_back(header.sequence);
+    words.push_back(tail_.last_watermark);
     std::ranges::copy(watermark_body(header), std::back_inserter(words));
     add_vouchers(header, batch.positions[i]);
   }

@@ -38,11 +38,11 @@ struct StreamTail {
   StreamStart start;           // where the reader began
   uint64_t bytes = 0;          // the end of the valid records, which follow the start without a gap
   uint64_t last_sequence = 0;  // the sequence number of the last valid record, 0 if there is none
-  uint64_t last_watermark = 0;  // the sequence number of the last valid watermark record, 0 if none
+  uint64_t last_watermark = 0;  // the largest number of a valid watermark record, 0 if none
   uint64_t records = 0;
-  // The stream's watermark records that have a body: for each its sequence number and then a word
-  // for each stream. An element has the watermark records of one batch, and is shared because tails
-  // are copied. RecoveryRule::forget drops elements.
+  // The stream's watermark records that have a body: for each the largest number of a watermark
+  // record up to it, and then a word for each stream. An element has the watermark records of one
+  // batch, and is shared because tails are copied. RecoveryRule::forget drops elements.
   std::vector<std::shared_ptr<const std::vector<uint64_t>>> watermarks;
   bool goes_on = false;  // valid records follow the end that the reader was given (LogFiles::ends)
   std::string why;       // why the stream ended: "end of log", "torn, ..."; empty before the end

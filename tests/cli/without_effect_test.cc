@@ -45,7 +45,7 @@ TEST(WithoutEffect, EachFlagOfASchemeOrWorkloadHasAnOwner) {
 TEST(WithoutEffect, OwnersAreThoseWhoReadTheFlag) {
   EXPECT_EQ(owners("ack"), "ermia, pwal, rfa and scm");
   EXPECT_EQ(owners("pwal_ngroup"), "centr-lockflush and pwal");
-  EXPECT_EQ(owners("poplar_segment_bytes"), "poplar and rfa");
+  EXPECT_EQ(owners("poplar_segment_bytes"), "poplar");
   EXPECT_EQ(owners("silo_epoch_ms"), "silo");
   EXPECT_EQ(owners("aether_slots"),
             "aether-c, aether-cd, aether-cd-socket, aether-cde, dlog-r and dlog-s");

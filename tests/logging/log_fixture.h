@@ -52,8 +52,8 @@ inline bool filled_rightly(const RecordHeader& header) {
 
 // Returns the dependencies of a transaction of `worker` that has read record `sequence`.
 inline Dependencies reads(const LogScheme& scheme, uint32_t worker, uint64_t sequence) {
-  const uint64_t names = (uint64_t{1} << scheme.traits().stream_bits) - 1;
-  const bool foreign = names != 0 && (sequence & names) != scheme.home(worker);
+  const uint64_t names = (uint64_t{1} << scheme.traits().worker_bits) - 1;
+  const bool foreign = names != 0 && (sequence & names) != worker;
   return {.max_read = sequence, .max_foreign = foreign ? sequence : 0, .reads = true};
 }
 

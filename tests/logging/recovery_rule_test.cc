@@ -147,10 +147,10 @@ TEST(RecoveryRule, ForgetsWatermarksThatNoStreamNeeds) {
   EXPECT_EQ(tails[2].watermarks, (std::vector{all[1], all[3]}));
 }
 
-// At byte 60, stream 0 has a watermark record that needs 150 bytes of stream 1.
+// At byte 60, stream 0 has a base that needs 150 bytes of stream 1.
 TEST(RecoveryRule, ClosedRecordsAreUsedUpToTheFirstWatermarkThatIsNotMet) {
   const RecoveryRule rule = min_cut_or_closed("GSN");
-  StreamTails tails = {tail(100, 50, 50), tail(150, 20, 0)};
+  StreamTails tails = {tail(100, 0, 50), tail(150, 0, 20)};
   tails[0].watermarks = {watermarks({10, 20, 0}), watermarks({30, 60, 150})};
   RecordHeader closed{};
   closed.sequence = 40;
@@ -160,9 +160,9 @@ TEST(RecoveryRule, ClosedRecordsAreUsedUpToTheFirstWatermarkThatIsNotMet) {
   EXPECT_EQ(cut.sequence, 20u);
   EXPECT_TRUE(rule.survives(closed, cut));
   EXPECT_FALSE(survives(rule, 21, cut));
-  // Stream 1 has lost a byte. Records after the watermark record may depend on this byte, so the
-  // cut is at this record.
-  tails[1] = tail(149, 45, 0);
+  // Stream 1 has lost a byte. Records after the base may depend on this byte, so the
+  // cut is at this base.
+  tails[1] = tail(149, 0, 45);
   cut = rule.cut(tails);
   EXPECT_EQ(cut.bytes, (std::vector<uint64_t>{60, 149}));
   EXPECT_EQ(cut.sequence, 30u) << "a number beyond the watermark's may lie after it";
@@ -170,7 +170,7 @@ TEST(RecoveryRule, ClosedRecordsAreUsedUpToTheFirstWatermarkThatIsNotMet) {
 
 TEST(RecoveryRule, ForgetsTheWatermarksThatAreMet) {
   const RecoveryRule rule = min_cut_or_closed("GSN");
-  StreamTails tails = {tail(100, 50, 50), tail(150, 20, 0)};
+  StreamTails tails = {tail(100, 0, 50), tail(150, 0, 20)};
   const std::vector all = {watermarks({10, 20, 0, 15, 40, 150}), watermarks({30, 60, 151})};
   tails[0].watermarks = all;
   rule.forget(tails);

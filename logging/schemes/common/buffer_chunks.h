@@ -329,12 +329,4 @@ class alignas(platform::kCacheLine) BufferChunks {
   alignas(platform::kCacheLine) platform::atomic<uint64_t> boundary_{0};
 };
 
-// Returns the padding of all chunks. `logs` are pointers to objects with a member `chunks`.
-template <class Logs>
-Counters padding_of(const WorkerStates<ChunkOwner>& owners, const Logs& logs) {
-  double bytes = owners.total(&ChunkOwner::padding_bytes);
-  for (const auto& log : logs) bytes += static_cast<double>(log->chunks.padding_bytes());
-  return {{"padding_bytes", bytes}};
-}
-
 }  // namespace logjam

@@ -15,7 +15,7 @@ DEFINE_uint64(pwal_ngroup, 0,
               "pwal a worker that waits flushes at once, and no worker flushes where log threads "
               "preempt workers");
 DEFINE_uint64(poplar_segment_bytes, 64 << 10,
-              "length of a segment of the buffers of poplar and rfa; a power of 2");
+              "length of a segment of the buffers of poplar; a power of 2");
 DEFINE_uint32(aether_slots, 4, "slots of a consolidation array, of aether-c* and dlog-*");
 
 namespace logjam {

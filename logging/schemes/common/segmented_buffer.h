@@ -1,6 +1,5 @@
 // Poplar's log buffer (section 4): an offset and the SSN of the last record, drawn together under a
-// latch, and a segment index that tells how far the buffer is filled. The low bits of an SSN may be
-// the number of the buffer (Numbers).
+// latch, and a segment index that tells how far the buffer is filled.
 //
 // Under the latch, a thread writes only the latch's cache line, unless it closes a segment. Threads
 // that wait for the latch do not touch this line (handoff_lock.h).
@@ -18,15 +17,6 @@
 
 namespace logjam {
 
-// The numbers that a buffer may use: those whose low `bits` bits are `name`.
-struct Numbers {
-  uint32_t bits = 0;
-  uint64_t name = 0;  // below 2^bits
-
-  // Returns the buffer's first number above `above`, which may be a number of another buffer.
-  uint64_t after(uint64_t above) const { return (above | ((uint64_t{1} << bits) - 1)) + 1 + name; }
-};
-
 // Any thread may call a function whose comment names no caller.
 class alignas(platform::kCacheLine) SegmentedBuffer {
  public:
@@ -37,9 +27,8 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
   };
 
   // A segment is closed as soon as it has `segment_bytes`.
-  SegmentedBuffer(Stream& stream, uint64_t segment_bytes, uint32_t workers, Numbers numbers = {})
+  SegmentedBuffer(Stream& stream, uint64_t segment_bytes, uint32_t workers)
       : stream_(stream),
-        numbers_(numbers),
         segment_bytes_(segment_bytes),
         segments_(stream.ring().capacity() / segment_bytes),
         latch_(workers) {
@@ -52,7 +41,7 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
   // (Poplar, Algorithm 1). Waits for room. Only workers call it; publish() follows.
   Hole reserve(uint64_t above, uint32_t bytes) LJ_NOT_ANALYSED {  // it hands out `offset_`
     const uint64_t waited = stream_.lock_with_space(latch_, offset_, bytes);
-    const Hole hole = take(numbers_.after(std::max(above, sequence())), bytes, waited);
+    const Hole hole = take(std::max(above, sequence()) + 1, bytes, waited);
     if (open_bytes() >= segment_bytes_) close_if_possible();
     latch_.unlock();
     return hole;
@@ -68,18 +57,6 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
     if (this->sequence() < sequence && stream_.ring().fits(offset_ + bytes)) {
       const Hole hole = take(sequence, bytes);
       write(hole.begin);
-      publish(hole.segment, bytes);
-    }
-  }
-
-  // Appends a record of `bytes`, if there is room, with a number larger than `above` and than the
-  // buffer's last number. `write(begin, sequence)` fills the record.
-  template <class Write>
-  void append(uint64_t above, uint32_t bytes, const Write& write) {
-    const platform::lock_guard<HandoffLock> hold(latch_);
-    if (stream_.ring().fits(offset_ + bytes)) {
-      const Hole hole = take(numbers_.after(std::max(above, sequence())), bytes);
-      write(hole.begin, hole.sequence);
       publish(hole.segment, bytes);
     }
   }
@@ -124,7 +101,6 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
   }
 
   Stream& stream_;
-  const Numbers numbers_;
   const uint64_t segment_bytes_;
   SegmentIndex segments_;
 

@@ -33,13 +33,11 @@ class SegmentedScheme : public MultiStreamScheme {
   // The queues of a worker's commit points: Poplar's Qwr and Qww.
   enum Queue : uint8_t { kEveryStreamQueue, kOwnStreamQueue };
 
-  // Makes a buffer for each stream. The `stream_bits` low bits of a number are its stream's index.
-  explicit SegmentedScheme(const LogConfig& config, uint32_t stream_bits = 0)
+  explicit SegmentedScheme(const LogConfig& config)
       : MultiStreamScheme(config), open_segments_(config.workers), wanted_(streams()) {
     for (uint32_t s = 0; s < streams(); ++s) {
       buffers_.push_back(
-          std::make_unique<SegmentedBuffer>(stream(s), poplar_segment_bytes(), config.workers,
-                                            Numbers{stream_bits, stream_bits == 0 ? 0 : s}));
+          std::make_unique<SegmentedBuffer>(stream(s), poplar_segment_bytes(), config.workers));
     }
   }
 
@@ -66,20 +64,16 @@ class SegmentedScheme : public MultiStreamScheme {
     return point;
   }
 
-  // Appends a watermark record to buffer `index` if the buffer lags. `closes` says whether the
-  // caller is about to close a segment that has records. Any thread may call it.
-  virtual void append_watermark(uint32_t index, bool /*closes*/) {
-    const uint64_t most = wanted();
+ private:
+  // Appends a watermark record to buffer `index` if the buffer lags. Any thread may call it.
+  void append_watermark(uint32_t index) {
+    const uint64_t most = wanted_.wanted();
     buffers_[index]->raise(most, kWatermarkBytes,
                            [&](uint64_t begin) { write_watermark(index, begin, most); });
   }
-  SegmentedBuffer& buffer(uint32_t index) { return *buffers_[index]; }
-  uint64_t wanted() const { return wanted_.wanted(); }
-
- private:
   void notify_lagging(Flush flush = Flush::kByPolicy) {
     notify_lagging_flushers(
-        wanted(), [&](uint32_t s) { return buffers_[s]->sequence(); }, flush);
+        wanted_.wanted(), [&](uint32_t s) { return buffers_[s]->sequence(); }, flush);
   }
   // Counts the open segment even if it has a hole, because filled_to_write() closes this segment.
   uint64_t filled(uint32_t index) override {
@@ -87,14 +81,14 @@ class SegmentedScheme : public MultiStreamScheme {
     const uint64_t filled = pass_segments(index);
     if (buffer.pending()) return filled;
     const bool quiet = buffer.open_bytes() == 0 && filled == stream(index).durable();
-    if (quiet) append_watermark(index, false);
+    if (quiet) append_watermark(index);
     return filled + buffer.open_bytes();
   }
   uint64_t filled_to_write(uint32_t index, uint64_t) override {
     SegmentedBuffer& buffer = *buffers_[index];
     const uint64_t filled = pass_segments(index);
     if (buffer.pending() || buffer.open_bytes() == 0) return filled;
-    append_watermark(index, true);
+    append_watermark(index);
     buffer.close();
     const uint64_t passed = pass_segments(index);
     // The segment's commits have already waited for this stream's timer (--flush=us:T). So they

@@ -1,22 +1,31 @@
-// `rfa`: remote flush avoidance, as in LeanStore (Haubenschild et al., SIGMOD 2020): a transaction
-// waits for other logs only if it depends on a record that may not be durable there. The paper has
-// a log for each worker. Here each device has a log, so that a disk is written at few positions.
-// The buffers are Poplar's (common/segmented_scheme.h).
+// `rfa`: remote flush avoidance, as in LeanStore (Haubenschild et al., SIGMOD 2020): each worker
+// has a private log, and a transaction waits for the logs of other workers only if it depends on a
+// record that may not be durable there. LeanStore's group committer writes the logs of all workers
+// to one file, a piece of each log in turn. Here a worker's log consists of its chunks of a
+// stream's ring (common/buffer_chunks.h), and the thread that writes the stream is the committer.
 //
 // Sequence number (GSN). It is larger than the numbers of the versions that the transaction reads
-// and overwrites, and than the log's last number. Its low bits are the number of the log. So a
-// version's number tells whether the version's record is in the worker's own log
-// (Dependencies::max_foreign).
+// and overwrites, than the worker's last number, and than the floor of the stream. Its low bits are
+// the number of the worker. So a version's number tells whether the version's record is in the
+// worker's own log (Dependencies::max_foreign).
 //
-// The floor of a log is a number up to which all logs were durable when the log's last watermark
-// record was appended. A transaction is *closed* if it has read nothing, or if
-//   1 the numbers that it read from remote logs are at most the floor of its log, and
-//   2 all transactions of its log that are not closed have numbers up to the floor.
+// Watermarks. Each write of a stream raises the stream's floor, and ends with a watermark record of
+// this floor (LeanStore's global_sync_to_this_gsn). A worker takes a place in the ring (acquire)
+// before it loads the floor, and the writing thread raises the floor before it takes the place of
+// the watermark (release). So a record after the watermark has a number above the floor. The CSN is
+// the least durable watermark of all streams: all records with numbers up to it are durable.
 //
-// Safe when. A closed transaction is safe when its GSN <= the DSN of its log. Each version that it
-// read is durable everywhere (by 1, or by 2 if the version's writer is not closed), or its writer
-// is a closed transaction. The record of such a writer lies earlier in the same log. A transaction
-// that is not closed is safe when its GSN <= the CSN, the least DSN of all logs.
+// The *base* of a worker's log is a CSN that the worker has noted in a record of its log. A
+// transaction is *closed* if it has read nothing, or if
+//   1 the numbers that it read from other workers' logs are at most the base of its log, and
+//   2 all transactions of its log that are not closed have numbers up to the base, or so have all
+//     versions that it has read.
+// A worker notes a larger CSN if this makes its next transaction closed.
+//
+// Safe when. A closed transaction is safe when its own log is durable up to the end of its record.
+// Each version that it read is durable everywhere (by 1 or 2), or its writer is a closed
+// transaction. The record of such a writer lies earlier in the worker's own log. A transaction that
+// is not closed is safe when its GSN <= the CSN.
 //
 // The paper lacks rule 2. Let T1 read from a remote transaction that is not durable, and T2 read
 // from T1, in T1's log. Then T1 waits for the remote log, and T2 is acknowledged first. After a
@@ -24,141 +33,182 @@
 // survives and has read a version that does not exist. --ack=unsafe is the rule as published.
 //
 // Cut. A closed transaction carries kClosed. Its record survives anywhere in the valid bytes of its
-// log, if all watermark records before it are met. Other records survive up to the least of the
-// logs' last numbers (R4: min_cut_or_closed()). The last writer wins by GSN, because numbers grow
-// along overwrites (R3). With one log all transactions are closed. Idle logs are as in Poplar (R5).
+// stream, if all noted bases before it are met. Other records survive up to the least of the
+// streams' last watermarks (R4: min_cut_or_closed()). The records of a transaction lie in one
+// stream in their order, and its last record has the largest number (R2). The last writer wins by
+// GSN, because numbers grow along overwrites (R3). If a transaction that is not closed has the
+// number N, the writing thread notifies the streams whose watermark is below N (R5).
 //
-// Protocol.
-//   floor  of a log. Raised (acq_rel) after the watermark record has its position, taken under the
-//          buffer's latch. A worker loads the floor (acquire) before it takes a hole under this
-//          latch. So the watermark record lies before the worker's record.
-//   open   of a log: the largest number of a transaction that is not closed. Raised before the
-//          record is published. A worker that reads a version of the transaction acquires the
-//          version later, so it sees this number or a larger number.
-#include "logging/schemes/common/segmented_scheme.h"
+// Protocol. floors.h, chunk_scheme.h and buffer_chunks.h have theirs. The places in the ring order
+// the accesses of the floors, see above.
+//   open   of a worker: the largest number of its transactions that are not closed. The worker
+//          stores it (relaxed) before it publishes the record. A thread that passes the record's
+//          chunk has acquired the chunk, so it sees this number or a larger number.
+//   All else in WorkerLog belongs to the worker.
+#include "logging/schemes/common/chunk_scheme.h"
+#include "logging/schemes/common/floors.h"
+#include "logging/schemes/common/scheme_flags.h"
 
 namespace logjam {
 namespace {
 
-constexpr uint32_t kStreamBits = 10;
+constexpr uint32_t kWorkerBits = 10;
 
-class Rfa final : public SegmentedScheme {
+class Rfa final : public MarkedWrites {
  public:
   explicit Rfa(const LogConfig& config)
-      : SegmentedScheme(config, kStreamBits),
+      : MarkedWrites(config),
         transitive_(!acknowledges_unsafely()),
-        workers_(config.workers) {
-    for (uint32_t s = 0; s < streams(); ++s) logs_.push_back(std::make_unique<StreamLog>());
-  }
+        workers_(config.workers),
+        floors_(streams(), kNumber << 12) {}
 
   LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
-    WorkerState& me = workers_[worker];
-    StreamLog& log = *logs_[home(worker)];
+    WorkerLog& me = workers_[worker];
     // All records of a transaction carry the same flag.
-    if (!me.decided)
-      me.closed = is_closed(deps, log, log.floor.load(platform::memory_order_acquire));
+    if (!me.decided) me.closed = !deps.reads || rests_on_base(worker, relies_on(me, deps));
     me.decided = !deps.commits;
-    LogReservation hole = take_hole(worker, deps.max_number(), bytes);
+    const uint32_t index = home(worker);
+    const auto [begin, waited] = take_place(worker, bytes);
+    const uint64_t number =
+        number_above(std::max({deps.max_number(), last_number(worker), floors_.of(index)}), worker);
+    LogReservation hole = reservation(index, begin, bytes, number, waited);
     if (me.closed) {
       hole.flags = kClosed;
     } else if (deps.commits) {
-      platform::atomic_max(log.open, hole.sequence);
+      me.open.store(hole.sequence, platform::memory_order_relaxed);
       me.remote_waits.add();
       if (is_safe(deps.max_foreign)) me.false_waits.add();
     }
     return hole;
   }
 
-  CommitPoint fill_done(uint32_t worker, const LogReservation& reservation,
-                        RecordRole role) override {
-    return hand_over(worker, reservation, role, !workers_[worker].closed);
+  CommitPoint fill_done(uint32_t worker, const LogReservation& reservation, RecordRole) override {
+    WorkerLog& me = workers_[worker];
+    hand_over(worker, reservation.bytes, reservation.sequence);
+    me.end = reservation.position + reservation.bytes;
+    return me.closed ? end_of_log(worker)
+                     : CommitPoint::in_every_stream(reservation.sequence, kEveryLogQueue);
   }
 
   CommitPoint commit_read_only(uint32_t worker, const Dependencies& deps) override {
     if (is_safe(deps.max_read)) return {};
-    const StreamLog& log = *logs_[home(worker)];
-    const bool own = is_safe(deps.max_foreign) &&
-                     (!transitive_ || is_safe(log.open.load(platform::memory_order_relaxed)));
-    return own ? CommitPoint::in_stream(home(worker), deps.max_read, kOwnStreamQueue)
-               : read_only_point(worker, deps.max_read);
+    if (is_safe(relies_on(workers_[worker], deps))) return end_of_log(worker);
+    if (raise_wanted(home(worker), deps.max_read)) notify_lagging(deps.max_read);
+    return CommitPoint::in_every_stream(deps.max_read, kEveryLogQueue);
+  }
+
+  bool is_durable(const CommitPoint& point) const override {
+    return is_in_log(point) ? point.sequence <= stream_of(point).durable()
+                            : MultiStreamScheme::is_durable(point);
+  }
+  void wait_durable(uint32_t worker, const CommitPoint& point) override {
+    if (is_in_log(point)) return stream_of(point).wait(worker, point);
+    MultiStreamScheme::wait_durable(worker, point);
   }
 
   Counters counters() const override {
-    return SegmentedScheme::counters().add(
-        {{"remote_waits", workers_.total(&WorkerState::remote_waits)},
-         {"false_waits", workers_.total(&WorkerState::false_waits)}});
+    return ChunkScheme::counters().add({{"remote_waits", workers_.total(&WorkerLog::remote_waits)},
+                                        {"false_waits", workers_.total(&WorkerLog::false_waits)}});
   }
 
  private:
-  struct StreamLog {
-    platform::atomic<uint64_t> floor{0};
-    alignas(platform::kCacheLine) platform::atomic<uint64_t> open{0};
-  };
-  struct WorkerState {
+  enum Queue : uint8_t { kEveryLogQueue, kOwnLogQueue };
+
+  // The low bits of a number are its worker's number, so numbers grow by steps of kNumber.
+  static constexpr uint64_t kNumber = 1 << kWorkerBits;
+
+  struct WorkerLog {
     bool decided = false;  // `closed` is set, and the commit record is not reserved yet
     bool closed = false;
+    uint64_t base = 0, end = 0;  // `end` is the end of the last record, in the stream
+    platform::atomic<uint64_t> open{0};
     // `remote_waits` counts the commits that wait for all logs. `false_waits` counts the ones among
     // them that read only durable rows from remote logs.
     platform::Counter remote_waits, false_waits;
   };
 
-  bool is_closed(const Dependencies& deps, const StreamLog& log, uint64_t floor) const {
-    if (!deps.reads || streams() == 1 || deps.max_read <= floor) return true;
-    if (deps.max_foreign > floor) return false;
-    return !transitive_ || log.open.load(platform::memory_order_relaxed) <= floor;
+  static uint64_t number_above(uint64_t above, uint32_t worker) {
+    return (above | (kNumber - 1)) + 1 + worker;
   }
-  bool is_safe(uint64_t sequence) const {
-    return is_durable(CommitPoint::in_every_stream(sequence));
+  bool is_safe(uint64_t number) const { return is_durable(CommitPoint::in_every_stream(number)); }
+
+  // Returns the point at which the worker's log is durable up to its end. Such a point has an index
+  // after those of the streams.
+  CommitPoint end_of_log(uint32_t worker) const {
+    return CommitPoint::in_stream(streams() + worker, workers_[worker].end, kOwnLogQueue);
+  }
+  bool is_in_log(const CommitPoint& point) const {
+    return point.scope == CommitPoint::Scope::kStream && point.index >= streams();
+  }
+  Stream& stream_of(const CommitPoint& point) const {
+    return stream(home(point.index - streams()));
   }
 
-  // Appends a watermark record if the log lags. If `closes`, also appends one if the record can
-  // raise the log's floor.
-  void append_watermark(uint32_t index, bool closes) override {
+  // Returns a number. If all records with numbers up to it are durable, the transaction needs only
+  // its own log.
+  uint64_t relies_on(const WorkerLog& me, const Dependencies& deps) const {
+    if (!transitive_) return deps.max_foreign;
+    const uint64_t open = me.open.load(platform::memory_order_relaxed);
+    return std::min(deps.max_read, std::max(deps.max_foreign, open));
+  }
+  // Returns whether the base of the worker's log is at least `number`. May note a larger base.
+  bool rests_on_base(uint32_t worker, uint64_t number) {
+    if (number > workers_[worker].base && is_safe(number)) note_base(worker);
+    return number <= workers_[worker].base;
+  }
+  // Notes a larger base. Loads the positions after all durable numbers. So if a stream has a noted
+  // base before the position that another base has for it, the other base has larger positions.
+  void note_base(uint32_t worker) {
+    const uint32_t index = home(worker);
+    workers_[worker].base = global_durable_sequence();
     if (streams() == 1) return;
-    StreamLog& log = *logs_[index];
-    const bool raises = closes && global_durable_sequence() > log.floor.load();
-    if (!raises && buffer(index).sequence() >= wanted()) return;
-    uint64_t floor = ~uint64_t{0};
     std::vector<uint64_t> positions(streams());
-    for (uint32_t s = 0; s < streams(); ++s) {
-      floor = std::min(floor, durable_sequence(s));
-      positions[s] = durable_sequence_end(s);
+    for (uint32_t s = 0; s < streams(); ++s) positions[s] = durable_sequence_end(s);
+    positions[index] = take_place(worker, watermark_body_bytes()).begin;
+    write_watermark_body(index, positions[index], 0, positions);
+    hand_over(worker, watermark_body_bytes(), last_number(worker));
+    count_watermark();
+  }
+
+  // Returns a number of the chunk's worker. Closed transactions wait for no watermark.
+  uint64_t number_awaited(const BufferChunk& chunk) const override {
+    return workers_[chunk.owner].open.load(platform::memory_order_relaxed);
+  }
+  uint64_t advance_watermark(uint32_t index, BufferChunks& chunks, uint64_t patience) override
+      LJ_REQUIRES(chunks.passing()) {
+    const uint64_t floor = floors_.raise(index);
+    if (chunks.append_watermark(floor)) {
+      raise_watermark(index, floor);
+    } else {
+      chunks.close();
     }
-    buffer(index).append(wanted(), watermark_body_bytes(), [&](uint64_t begin, uint64_t sequence) {
-      positions[index] = begin;
-      write_watermark_body(index, begin, sequence, positions);
-      count_watermark();
-      platform::atomic_max(log.floor, floor);
-    });
+    return patience;
   }
 
   const bool transitive_;
-  WorkerStates<WorkerState> workers_;
-  std::vector<std::unique_ptr<StreamLog>> logs_;
+  WorkerStates<WorkerLog> workers_;
+  Floors floors_;
 };
 
 const SchemeRegistration registration(device_scheme({
     .name = "rfa",
     .differs = "without --ack=unsafe, a read from the own log counts as local only if it needs no "
-               "other log, and a log says on its device how far the others were durable; a log for "
-               "each device with Poplar's latched buffer, where LeanStore has a private log for "
-               "each worker and one thread that writes all of them to one file; dependencies by "
-               "row, not by page",
-    .buffer = "Poplar's",
-    .sequence = "GSN: over reads, overwrites, log; names the log",
-    .safe_when = "closed: GSN <= own DSN; else GSN <= CSN",
-    .cut = "least last GSN; closed beyond it kept",
+               "other log, and a log says on its device how far the others were durable; a group "
+               "committer for each device, where LeanStore has one that writes all logs to one "
+               "file; a log is acknowledged when the committer has written it, not when it has "
+               "written all; dependencies by row, not by page",
+    .buffer = "private, handed to its device's committer",
+    .sequence = "GSN: over reads, overwrites, floor; names the worker",
+    .safe_when = "closed: own log durable; else GSN <= CSN",
+    .cut = "least last watermark; closed beyond it kept",
     .source = "Haubenschild et al. 2020; LeanStore",
-    .traits = {.stream_bits = kStreamBits},
+    .traits = {.worker_bits = kWorkerBits},
+    .may_have = kEveryPart,
     .recovery = min_cut_or_closed("GSN"),
     .construct = construct<Rfa>,
-    .check_flags =
-        [] {
-          const std::string wrong = check_ack_flag();
-          return wrong.empty() ? check_segment_flag() : wrong;
-        },
+    .check_flags = check_ack_flag,
     .unsafe = unsafe_ack_flag,
-    .flags = {"ack", "poplar_segment_bytes"},
+    .flags = {"ack"},
 }));
 
 }  // namespace

@@ -37,8 +37,7 @@
 #include <glog/logging.h>
 
 #include "logging/flag_checks.h"
-#include "logging/schemes/common/buffer_chunks.h"
-#include "logging/schemes/common/watermark_scheme.h"
+#include "logging/schemes/common/chunk_scheme.h"
 #include "logging/schemes/silo/epoch_tids.h"
 
 DEFINE_double(silo_epoch_ms, 1, "milliseconds of an epoch; the paper's is 40");
@@ -46,18 +45,14 @@ DEFINE_double(silo_epoch_ms, 1, "milliseconds of an epoch; the paper's is 40");
 namespace logjam {
 namespace {
 
-class Silo final : public WatermarkScheme, private EarlyNumbers {
+class Silo final : public ChunkScheme, private EarlyNumbers {
  public:
   explicit Silo(const LogConfig& config)
-      : WatermarkScheme(config, 1),
+      : ChunkScheme(config, 1),
         epoch_ticks_(platform::ns_to_ticks(FLAGS_silo_epoch_ms * 1e6)),
-        patience_ticks_(platform::ns_to_ticks(config.parts->patience_us * 1e3)),
-        buffers_(config.workers),
         first_of_epoch_(config.workers),
         tids_(config.workers) {
-    for (uint32_t s = 0; s < streams(); ++s) {
-      logs_.push_back(std::make_unique<StreamLog>(stream(s), run(), workers_of(s), *config.parts));
-    }
+    for (uint32_t s = 0; s < streams(); ++s) workers_.push_back(workers_of(s));
   }
 
   CommitParts parts() override { return {.early_numbers = this}; }
@@ -74,7 +69,7 @@ class Silo final : public WatermarkScheme, private EarlyNumbers {
   LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
     const uint32_t index = home(worker);
     const uint64_t tid = tids_.tid(worker, deps.max_number());
-    const auto [begin, waited] = logs_[index]->chunks.reserve(buffers_[worker], worker, bytes);
+    const auto [begin, waited] = take_place(worker, bytes);
     return reservation(index, begin, bytes, tid, waited);
   }
 
@@ -82,8 +77,7 @@ class Silo final : public WatermarkScheme, private EarlyNumbers {
                         RecordRole role) override {
     const uint64_t epoch = EpochTids::epoch_of(reservation.sequence);
     first_of_epoch_[worker] = raise_wanted(0, epoch);
-    auto& chunks = logs_[reservation.stream]->chunks;
-    chunks.publish(buffers_[worker], reservation.bytes, reservation.sequence);
+    hand_over(worker, reservation.bytes, reservation.sequence);
     tids_.note_publish(worker, commits(role));
     return CommitPoint::in_every_stream(reservation.sequence);
   }
@@ -109,21 +103,8 @@ class Silo final : public WatermarkScheme, private EarlyNumbers {
     notify_lagging(wanted());
   }
 
-  Counters counters() const override {
-    return MultiStreamScheme::counters().add(padding_of(buffers_, logs_));
-  }
-
  private:
   static constexpr uint64_t kLongestNs = 10'000'000, kStoppingNs = 100'000;
-
-  struct StreamLog {
-    StreamLog(Stream& stream, uint64_t run, std::vector<uint32_t> of, const LogParts& parts)
-        : chunks(stream, run, static_cast<uint32_t>(of.size()), ChunkLength::rule_of(parts)),
-          workers(std::move(of)) {}
-
-    BufferChunks chunks;
-    const std::vector<uint32_t> workers;
-  };
 
   bool watermark_due(uint32_t index) const {
     return lags(index) && watermark(index) < tids_.ended();
@@ -131,34 +112,29 @@ class Silo final : public WatermarkScheme, private EarlyNumbers {
 
   uint64_t filled(uint32_t index) override { return pass(index, 0); }
   uint64_t filled_to_write(uint32_t index, uint64_t) override {
-    return pass(index, patience_ticks_);
+    return pass(index, patience_ticks());
   }
   uint64_t pass(uint32_t index, uint64_t patience_ticks) {
-    StreamLog& log = *logs_[index];
+    BufferChunks& chunks = this->chunks(index);
     const bool due = watermark_due(index);
-    if (due || log.chunks.pass_due()) {
-      log.chunks.passing().lock();
-      if (due) advance_watermark(index, log);
-      log.chunks.pass(
-          patience_ticks, [&](uint32_t worker) -> ChunkOwner& { return buffers_[worker]; },
-          [&](const BufferChunk& chunk) {
-            if (chunk.watermark) record_durable_sequence(index, chunk.end, chunk.sequence);
-          });
-      log.chunks.passing().unlock();
+    if (due || chunks.pass_due()) {
+      chunks.passing().lock();
+      if (due) advance_watermark(index, chunks);
+      pass_chunks(index, chunks, patience_ticks, [](const BufferChunk&) {});
+      chunks.passing().unlock();
     }
-    return log.chunks.filled();
+    return chunks.filled();
   }
 
-  void advance_watermark(uint32_t index, StreamLog& log) LJ_REQUIRES(log.chunks.passing()) {
-    const uint64_t ended = tids_.over_for(log.workers);
+  void advance_watermark(uint32_t index, BufferChunks& chunks) LJ_REQUIRES(chunks.passing()) {
+    const uint64_t ended = tids_.over_for(workers_[index]);
     if (watermark(index) >= ended) return;
-    if (log.chunks.append_watermark(EpochTids::last_tid(ended))) raise_watermark(index, ended);
+    if (chunks.append_watermark(EpochTids::last_tid(ended))) raise_watermark(index, ended);
   }
 
-  const uint64_t epoch_ticks_, patience_ticks_;
-  WorkerStates<ChunkOwner> buffers_;
-  WorkerStates<bool> first_of_epoch_;  // whether the worker's last record raised wanted()
-  std::vector<std::unique_ptr<StreamLog>> logs_;
+  const uint64_t epoch_ticks_;
+  WorkerStates<bool> first_of_epoch_;           // whether the worker's last record raised wanted()
+  std::vector<std::vector<uint32_t>> workers_;  // of each stream
   EpochTids tids_;
   uint64_t epoch_end_ = 0;  // when this epoch ends, in ticks; only the epoch thread uses it
 };

@@ -26,8 +26,8 @@
 #include <utility>
 
 #include "logging/schemes/common/announced_number.h"
+#include "logging/schemes/common/floors.h"
 #include "logging/schemes/common/worker_states.h"
-#include "logging/schemes/tide/floors.h"
 #include "logging/schemes/tide/watermark_rule.h"
 
 namespace logjam {

@@ -16,7 +16,7 @@
 
 #include <utility>
 
-#include "logging/schemes/tide/floors.h"
+#include "logging/schemes/common/floors.h"
 #include "logging/schemes/tide/watermark_rule.h"
 
 namespace logjam {

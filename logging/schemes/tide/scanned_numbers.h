@@ -25,8 +25,8 @@
 
 #include <utility>
 
+#include "logging/schemes/common/floors.h"
 #include "logging/schemes/common/worker_states.h"
-#include "logging/schemes/tide/floors.h"
 #include "logging/schemes/tide/watermark_rule.h"
 
 namespace logjam {

@@ -33,10 +33,8 @@
 // the record's number. These streams write a watermark record even if they are idle. If an open
 // record holds a watermark back, its publish wakes the thread that writes.
 //
-// Protocol. The rules have theirs. wanted() has a slot for each stream, raised when a record is
-// passed, before it is durable.
-#include "logging/schemes/common/buffer_chunks.h"
-#include "logging/schemes/common/watermark_scheme.h"
+// Protocol. The rules, chunk_scheme.h and buffer_chunks.h have theirs.
+#include "logging/schemes/common/chunk_scheme.h"
 #include "logging/schemes/tide/announced_numbers.h"
 #include "logging/schemes/tide/ended_epochs.h"
 #include "logging/schemes/tide/ring_order.h"
@@ -46,93 +44,37 @@ namespace logjam {
 namespace {
 
 template <WatermarkRule Rule>
-class Tide final : public WatermarkScheme {
+class Tide final : public MarkedWrites {
  public:
   explicit Tide(const LogConfig& config)
-      : WatermarkScheme(config),
-        patience_ticks_(platform::ns_to_ticks(config.parts->patience_us * 1e3)),
-        buffers_(config.workers),
-        rule_(config.workers, workers_of_streams()) {
-    const auto rule = ChunkLength::rule_of(*config.parts);
-    for (uint32_t s = 0; s < streams(); ++s) {
-      logs_.push_back(std::make_unique<StreamLog>(stream(s), run(), rule));
-    }
-  }
+      : MarkedWrites(config), rule_(config.workers, workers_of_streams()) {}
 
   LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
     const uint32_t index = home(worker);
-    ChunkOwner& buffer = buffers_[worker];
-    const uint64_t above = std::max(deps.max_number(), buffer.sequence);
-    const auto [number, place] = rule_.reserve(
-        index, worker, above, [&] { return logs_[index]->chunks.reserve(buffer, worker, bytes); });
+    const uint64_t above = std::max(deps.max_number(), last_number(worker));
+    const auto [number, place] =
+        rule_.reserve(index, worker, above, [&] { return take_place(worker, bytes); });
     return reservation(index, place.begin, bytes, number, place.waited_ticks);
   }
 
   CommitPoint fill_done(uint32_t worker, const LogReservation& reservation, RecordRole) override {
-    const auto [number, index] = std::pair(reservation.sequence, reservation.stream);
-    logs_[index]->chunks.publish(buffers_[worker], reservation.bytes, number);
-    rule_.publish(worker, number);
-    return CommitPoint::in_every_stream(number);
-  }
-
-  Counters counters() const override {
-    return MultiStreamScheme::counters().add(padding_of(buffers_, logs_));
+    hand_over(worker, reservation.bytes, reservation.sequence);
+    rule_.publish(worker, reservation.sequence);
+    return CommitPoint::in_every_stream(reservation.sequence);
   }
 
  private:
-  struct StreamLog {
-    StreamLog(Stream& stream, uint64_t run, ChunkLength::Rule rule)
-        : chunks(stream, run, stream.home().writers, rule) {}
-
-    BufferChunks chunks;
-  };
-
   WorkersOfStreams workers_of_streams() const {
     WorkersOfStreams workers;
     for (uint32_t s = 0; s < streams(); ++s) workers.push_back(this->workers_of(s));
     return workers;
   }
 
-  // Counts the last chunk even if it is open, because a thread closes this chunk before it writes.
-  uint64_t filled(uint32_t index) override {
-    StreamLog& log = *logs_[index];
-    if (log.chunks.pass_due()) pass(index, false);
-    const uint64_t filled = log.chunks.filled();
-    if (log.chunks.pending()) return filled;
-    const uint64_t dealt = log.chunks.dealt();
-    if (dealt != filled || filled != stream(index).durable()) return dealt;
-    return lags(index) ? filled_to_write(index, filled) : filled;
-  }
+  uint64_t number_awaited(const BufferChunk& chunk) const override { return chunk.sequence; }
 
-  uint64_t filled_to_write(uint32_t index, uint64_t) override {
-    pass(index, true);
-    return logs_[index]->chunks.filled();
-  }
-
-  // Passes the chunks that were handed over and, if `closes`, the chunks that workers still have.
-  void pass(uint32_t index, bool closes) {
-    StreamLog& log = *logs_[index];
-    uint64_t last = 0;  // the largest number of a record that was passed
-    uint64_t patience = closes ? patience_ticks_ : 0;
-    log.chunks.passing().lock();
-    if (closes && !log.chunks.pending() && (log.chunks.dealt_after_boundary() || lags(index))) {
-      patience = advance_watermark(index, log, patience);
-    }
-    log.chunks.pass(
-        patience, [&](uint32_t worker) -> ChunkOwner& { return buffers_[worker]; },
-        [&](const BufferChunk& chunk) {
-          if (chunk.watermark) return record_durable_sequence(index, chunk.end, chunk.sequence);
-          last = std::max(last, chunk.sequence);
-        });
-    const bool others_lag = raise_wanted(index, last);
-    log.chunks.passing().unlock();
-    if (others_lag) notify_lagging(last, Flush::kNow);
-  }
-
-  // Appends a watermark. Waits at most `patience` ticks for open records that hold it back. Returns
-  // the rest of the patience.
-  uint64_t advance_watermark(uint32_t index, StreamLog& log, uint64_t patience)
-      LJ_REQUIRES(log.chunks.passing()) {
+  // Waits for open records that hold the watermark back.
+  uint64_t advance_watermark(uint32_t index, BufferChunks& chunks, uint64_t patience) override
+      LJ_REQUIRES(chunks.passing()) {
     const uint64_t goal = rule_.begin_watermark(index, watermark(index));
     uint64_t number = rule_.complete(index, goal);
     platform::SpinWait wait;
@@ -142,17 +84,14 @@ class Tide final : public WatermarkScheme {
       number = rule_.complete(index, goal);
       patience -= std::min(patience, platform::ticks() - begin);
     }
-    if (number > watermark(index) && log.chunks.append_watermark(number)) {
+    if (number > watermark(index) && chunks.append_watermark(number)) {
       raise_watermark(index, number);
     } else {
-      log.chunks.close();
+      chunks.close();
     }
     return patience;
   }
 
-  const uint64_t patience_ticks_;
-  WorkerStates<ChunkOwner> buffers_;
-  std::vector<std::unique_ptr<StreamLog>> logs_;
   Rule rule_;
 };
 
