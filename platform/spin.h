@@ -19,8 +19,8 @@ namespace logjam::platform {
 //
 // A thread that preempts the awaited threads sleeps in place of yielding. If it yields, the kernel
 // lets a worker have the core until the next tick, up to 4 ms, although the worker may need the
-// core for a microsecond. Its sleep is longer, because where a timer takes 50 us to set (virtual
-// machines), a shorter sleep ends before the thread has given up its core.
+// core for a microsecond. Its sleep is longer, because a very short one (1 us was measured) ends
+// before the thread has given up its core.
 class SpinWait {
  public:
   // Tells whether the calling thread preempts the threads that it waits for.
