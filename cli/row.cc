@@ -224,8 +224,8 @@ constexpr RowColumn kColumns[] = {
      "sync"},
     {"flush_late_us_mean", "run micro", "microseconds from when a write was due to its start"},
     {"scheme_counters", "run micro",
-     "counters that only some schemes have, as `name=value` (`padding_bytes`: Silo's padding); in "
-     "JSON an object"},
+     "counters that only some schemes have, as `name=value` (`padding_bytes`: padding of chunks "
+     "and segments); in JSON an object"},
     {"vol_switches_txn", "run", "voluntary context switches for each transaction"},
     {"invol_switches_txn", "run", "involuntary context switches for each transaction"},
     {"cpu_us_txn", "run", "microseconds of processor time for each transaction"},

@@ -111,6 +111,32 @@ TEST_F(PoplarTest, ARecordThatReachesTheIoUnitClosesItsSegment) {
   EXPECT_EQ(counter("segments"), 10);
 }
 
+TEST_F(PoplarTest, ALongWriteIncludesTheEndOfTheSegmentThatItCloses) {
+  options_.device = "sim:1";
+  options_.io_depth = 4;
+  options_.config.flush_help = false;
+  open();
+  constexpr int kLong = 24 * 1024 / 64;
+  int writes = 0;
+  uint64_t number = 0;
+  for (int records = kLong; records < kLong + 20; ++records) {
+    Published last{};
+    for (int i = 0; i < records; ++i) last = publish(0, {});
+    ++writes;
+    while (!durable(last)) scheme().flush(0, false);
+    ASSERT_EQ(counter("flushes"), writes) << "of " << records << " records";
+    number = last.sequence;
+  }
+  const double padding = counter("padding_bytes");
+  EXPECT_GT(padding, 0);
+  publish(1, {.max_overwritten = number});
+  flush(1);
+  EXPECT_EQ(cut().sequence, number) << "padding ends stream 0 and has the last record's number";
+  publish(0, {});
+  flush(0);
+  EXPECT_EQ(counter("padding_bytes"), padding) << "a short write ends anywhere";
+}
+
 TEST_F(PoplarTest, WatermarkRecordsAreWrittenOnlyForTransactionsThatRead) {
   for (int i = 0; i < 10; ++i) {
     publish(0, {});

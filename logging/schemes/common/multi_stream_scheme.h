@@ -213,6 +213,10 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
     }
     record.seal(run(), begin);
   }
+  void write_padding(uint32_t index, uint64_t begin, uint32_t bytes, uint64_t sequence) {
+    const LogReservation hole = reservation(index, begin, bytes, sequence);
+    RecordWriter(hole, RecordKind::kPadding, 0).seal(run(), begin);
+  }
   uint32_t watermark_body_bytes() const {
     return kWatermarkBytes + streams() * static_cast<uint32_t>(sizeof(uint64_t));
   }

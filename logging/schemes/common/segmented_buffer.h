@@ -11,6 +11,7 @@
 
 #include <bit>
 
+#include "logging/format/record.h"
 #include "logging/schemes/common/handoff_lock.h"
 #include "logging/schemes/common/segment_index.h"
 #include "logging/stream/stream.h"
@@ -64,9 +65,22 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
   uint64_t open_bytes() const { return open_bytes_.load(platform::memory_order_relaxed); }
   bool pending() const { return segments_.pending(); }
   uint64_t closed() const { return segments_.closed(); }
-  void close() {
+  uint64_t padding_bytes() const { return padding_bytes_.value(); }
+  // Closes the open segment for a write. If the write is to end at a block's end, fills the block:
+  // `pad(begin, bytes, sequence)` writes the padding, which has the last record's number.
+  template <class Pad>
+  void close(const Pad& pad) {
     const platform::lock_guard<HandoffLock> hold(latch_);
-    if (open_bytes() != 0) close_if_possible();
+    if (open_bytes() == 0 || segments_.full()) return;
+    const uint64_t bytes = stream_.padded(offset_, sizeof(RecordHeader)) - offset_;
+    if (bytes != 0 && stream_.ring().fits(offset_ + bytes)) {
+      pad(offset_, bytes, sequence());
+      publish(segments_.open(), bytes);
+      open_bytes_.store(open_bytes() + bytes, platform::memory_order_relaxed);
+      offset_ += bytes;
+      padding_bytes_.add(bytes);
+    }
+    close_if_possible();
   }
   // Passes the segments that are closed and filled. Calls `note(end, sequence)` for each segment,
   // before filled() includes it. Returns whether it passed a segment.
@@ -107,6 +121,7 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
   alignas(platform::kCacheLine) [[no_unique_address]] HandoffLock latch_;
   platform::atomic<uint64_t> sequence_{0}, open_bytes_{0};
   uint64_t offset_ LJ_GUARDED_BY(latch_) = 0;
+  platform::Counter padding_bytes_;  // added to under `latch_`
 
   alignas(platform::kCacheLine) platform::SpinLock advancing_;
   platform::atomic<uint64_t> filled_{0};

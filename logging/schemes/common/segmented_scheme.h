@@ -5,6 +5,9 @@
 // Segments (section 4.3). A worker closes a segment that has reached the I/O unit. A thread that is
 // about to write closes the open segment even if it is shorter, unless a closed segment has a hole
 // (filled_to_write). A thread that only looks for something to write closes no segment (filled).
+// If the write is to end at a block's end (StreamState::ends_at_block), padding fills the block of
+// the closed segment's end. Otherwise the write would leave the end of the segment, and with it the
+// segment's commits, to the next write.
 //
 // Idle buffers (R5). A buffer lags if its last number is below the largest number of a commit that
 // waits for all buffers. The buffer's flusher then appends a watermark record: at once if the
@@ -25,7 +28,10 @@ class SegmentedScheme : public MultiStreamScheme {
  public:
   Counters counters() const override {
     Counters all = MultiStreamScheme::counters();
-    for (const auto& one : buffers_) all.add({{"segments", static_cast<double>(one->closed())}});
+    for (const auto& one : buffers_) {
+      all.add({{"segments", static_cast<double>(one->closed())},
+               {"padding_bytes", static_cast<double>(one->padding_bytes())}});
+    }
     return all;
   }
 
@@ -89,7 +95,9 @@ class SegmentedScheme : public MultiStreamScheme {
     const uint64_t filled = pass_segments(index);
     if (buffer.pending() || buffer.open_bytes() == 0) return filled;
     append_watermark(index);
-    buffer.close();
+    buffer.close([&](uint64_t begin, uint64_t bytes, uint64_t sequence) {
+      write_padding(index, begin, static_cast<uint32_t>(bytes), sequence);
+    });
     const uint64_t passed = pass_segments(index);
     // The segment's commits have already waited for this stream's timer (--flush=us:T). So they
     // must not also wait for the timers of other streams.
