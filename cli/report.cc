@@ -363,6 +363,9 @@ std::vector<std::string> cautions_about_machine(const LogOptions& log) {
     cautions.push_back(std::to_string(workers / cores) +
                        " workers a core: latencies are above all waits for a core");
   }
+  if (workers > cores && !log.scheme->oversubscribed.empty()) {
+    cautions.push_back("more workers than cores: " + std::string(log.scheme->oversubscribed));
+  }
   if (platform::is_simulated()) return cautions;
   const platform::Limit quota = platform::processor_quota();
   if (quota.amount < std::min(workers, cores)) {

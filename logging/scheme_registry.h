@@ -14,6 +14,8 @@ struct SchemeInfo {
   std::string_view name;  // --log
   // Shown with each output row and figure: how the scheme differs from its source; or empty.
   std::string_view differs = {};
+  // Said of a run with more workers than cores: why its rate says little of the scheme; or empty.
+  std::string_view oversubscribed = {};
   // The choices that define a scheme, as texts for `logjam list`.
   std::string_view streams = {}, buffer = {}, sequence = {}, flushed_by = {}, safe_when = {},
                    cut = {}, source = {};

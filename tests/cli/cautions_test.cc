@@ -14,8 +14,9 @@
 namespace logjam {
 namespace {
 
-std::string first_caution(uint32_t threads) {
+std::string first_caution(uint32_t threads, const char* log = "centr") {
   ScopedFlags flags;
+  flags.set("log", log);
   flags.set("device", "null");
   flags.set("threads", threads);
   const auto cautions = cautions_about_machine(run_settings().log);
@@ -27,6 +28,17 @@ TEST(Cautions, ManyWorkersACoreAreNoted) {
   EXPECT_EQ(first_caution(17 * cores),
             "17 workers a core: latencies are above all waits for a core");
   EXPECT_EQ(first_caution(16 * cores).find("a core"), std::string::npos);
+}
+
+TEST(Cautions, MoreWorkersThanCoresThatReleaseInTurnAreNoted) {
+  const auto cores = static_cast<uint32_t>(platform::core_count());
+  for (const char* log : {"aether-d", "aether-cd", "aether-cd-socket", "dlog-s", "dlog-r"}) {
+    EXPECT_NE(first_caution(cores + 1, log).find("release their records in turn"),
+              std::string::npos)
+        << log;
+    EXPECT_EQ(first_caution(cores, log), "") << log;
+  }
+  for (const char* log : {"aether-c", "aether-cde"}) EXPECT_EQ(first_caution(cores + 1, log), "");
 }
 
 TEST(Cautions, ACounterThatMayNotBeSteadyIsNoted) {

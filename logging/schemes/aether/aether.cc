@@ -52,6 +52,7 @@ SchemeInfo info(std::string_view name, std::string_view buffer, std::string_view
   return lsn_scheme({
       .name = name,
       .differs = differs,
+      .oversubscribed = Release::kOversubscribed,
       .buffer = buffer,
       .source = source,
       .construct = construct<Aether<Release, consolidate>>,

@@ -159,6 +159,7 @@ SchemeInfo info(std::string_view name, std::string_view streams) {
       .differs =
           "a commit writes a record of its own with the tails of all logs, which are positions and "
           "not time stamps",
+      .oversubscribed = ReleaseInOrder::kOversubscribed,
       .streams = streams,
       .buffer = "aether-cd's in each",
       .sequence = "GSN: over reads, overwrites, log (Lamport)",
