@@ -92,7 +92,9 @@ class Client {
   virtual uint32_t next() = 0;
   // Executes the chosen transaction once. kOk: commit it. kRollback: undo it, and do not retry it.
   // kAbort: `txn` has returned kAbort. kNotFound: the transaction met a miss that the workload
-  // expects; commit it, and count it as a miss.
+  // expects; commit it, and count it as a miss. kExists ends the process: the workload decides
+  // whether an insert of a present key is a rollback. Under optimistic protocols the rows that an
+  // attempt reads may not fit together; the commit of such an attempt fails.
   virtual Status execute(Transaction& txn) = 0;
   // Tells the client that transaction `number` (from committing()) is acknowledged. The worker
   // calls this function for every transaction that commits, and for no other.

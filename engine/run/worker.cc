@@ -195,12 +195,20 @@ void Worker::refuse_type(uint32_t type) const {
                             std::to_string(spec.types.size()) + ": " + spec.description);
 }
 
+void Worker::refuse_exists() const {
+  platform::contract_broken(
+      "execute() returned kExists, and a transaction either commits (kOk, kNotFound) or is undone "
+      "(kAbort, kRollback): " +
+      workload_.spec().description);
+}
+
 // Executes one attempt. Returns false if concurrency control aborted it. `begun`: the start of the
 // first attempt.
 bool Worker::execute(uint64_t begun, PendingCommit* txn) {
   work_on();
   const Status status = client_->execute(*txn_);
   if (status == Status::kAbort) return false;
+  if (status == Status::kExists) refuse_exists();
   if (status == Status::kRollback) {
     txn_->abort();
     if (control_.in(Phase::kDrain)) {

@@ -108,6 +108,7 @@ class alignas(platform::kCacheLine) Worker {
   void one_transaction(uint64_t start) LJ_REQUIRES(platform::worker_role);
   void try_until_it_ends(uint64_t start) LJ_REQUIRES(platform::worker_role);
   [[noreturn, gnu::cold]] void refuse_type(uint32_t type) const;
+  [[noreturn, gnu::cold]] void refuse_exists() const;
   bool execute(uint64_t begun, PendingCommit* txn) LJ_REQUIRES(platform::worker_role);
   void work_on() const;
   void count_committed(uint64_t begun, PendingCommit* txn);

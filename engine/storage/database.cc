@@ -154,7 +154,10 @@ void Table::load(Key key, const void* row, Arena& arena) {
   std::memcpy(tuple->row(), row, row_bytes());
   tuple->version.store(Version(0, false).word(), platform::memory_order_relaxed);
   const bool is_new = primary_->insert(tuple, arena, nullptr, nullptr).inserted;
-  LJ_ASSERT(is_new);
+  if (!is_new) {
+    platform::contract_broken("load() got the key " + std::to_string(key) + " of table " +
+                              schema_.name + " twice");
+  }
   index_row(tuple, tuple->row(), arena);
 }
 
@@ -204,6 +207,19 @@ void Table::for_each_row(uint32_t part, uint32_t parts,
 
 Table& Database::create_table(TableSchema schema) {
   LJ_ASSERT(tables_.size() <= std::numeric_limits<uint16_t>::max());
+  for (const auto& table : tables_) {
+    if (table->schema().name == schema.name) {
+      platform::contract_broken("two tables have the name " + schema.name);
+    }
+  }
+  for (const Column& column : schema.columns) {
+    const uint64_t end = uint64_t{column.offset} + column.bytes;
+    if (column.of_key == nullptr && end > schema.row_bytes) {
+      platform::contract_broken("the column " + column.name + " ends at byte " +
+                                std::to_string(end) + " of a row, and table " + schema.name +
+                                " has rows of " + std::to_string(schema.row_bytes) + " bytes");
+    }
+  }
   const auto id = static_cast<uint16_t>(tables_.size());
   tables_.push_back(std::make_unique<Table>(id, std::move(schema)));
   return *tables_.back();

@@ -191,6 +191,16 @@ TEST(WorkloadMistakes, ATypeThatIsNotDeclaredIsNamed) {
       "steps\n");
 }
 
+TEST(WorkloadMistakes, AnInsertOfAPresentKeyDoesNotCommitUnnoticed) {
+  HeldLog log([](HeldLog& held, uint64_t) { held.durable.store(held.last); });
+  const auto inserts_twice = [](Transaction& txn, Table& table, Key step) {
+    const Status first = txn.insert(table, step, step);
+    return first == Status::kOk ? txn.insert(table, step, step) : first;
+  };
+  EXPECT_DEATH(run_steps(Steps(inserts_twice, 9), log, {.seconds = 3600}),
+               "^logjam: execute\\(\\) returned kExists, and a transaction either commits ");
+}
+
 // --- reclamation ---
 
 // The steps insert all rows, erase all rows, and then only read. At first no record becomes

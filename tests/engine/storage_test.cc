@@ -246,7 +246,8 @@ TEST_P(DatabaseTest, RecoveringThreadsAgreeOnOneTuplePerKey) {
   for (const auto& tuples : obtained) EXPECT_EQ(tuples, obtained[0]);
   Arena arena;
   const Person person{};
-  EXPECT_DEATH(table.load(5, &person, arena), "is_new");
+  EXPECT_DEATH(table.load(5, &person, arena),
+               "^logjam: load\\(\\) got the key 5 of table people twice\n");
   for (size_t which = 0; which < table.secondary_count(); ++which) {
     size_t postings = 0;
     table.secondary(which).for_each([&](Keyed*) { ++postings; });
@@ -259,6 +260,14 @@ TEST(DatabaseMistakes, OfAWorkloadAreNamed) {
   Table& table = database.create_table(people(IndexKind::kHash));
   EXPECT_DEATH(database.table("poeple"),
                "^logjam: there is no table poeple; did you mean people.\n");
+  EXPECT_DEATH(database.create_table(people(IndexKind::kHash)),
+               "^logjam: two tables have the name people\n");
+  Columns columns;
+  columns.field("name", &Person::name).field("age", &Person::age);
+  const TableSchema short_rows{.name = "short", .row_bytes = 8, .columns = columns};
+  EXPECT_DEATH(database.create_table(short_rows),
+               "^logjam: the column age ends at byte [0-9]+ of a row, and table short has rows of "
+               "8 bytes\n");
   const auto scan = [](Index& index) {
     index.scan(0, 9, false, [](NodeVersion, std::span<Keyed* const>) { return true; });
   };
