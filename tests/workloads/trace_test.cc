@@ -112,8 +112,7 @@ TEST_F(TraceTest, IsReadAsItsAuthorMeans) {
 TEST_F(TraceTest, ReadsWhatOtherProgramsWrite) {
   const Trace trace = parsed(
       "\xef\xbb\xbf\"key\",\"op\",\"table\",\"size\"\r\n"
-      "7,put,\"kv\",100\r\n"
-      "\"8\",\"put\",kv,\r\n"
+      "7,put,\"kv\",100\r\n\"8\",\"put\",kv,\r\n"
       "7,get,kv");
   ASSERT_EQ(trace.transactions.size(), 3u) << "the last line has no line break";
   EXPECT_EQ(trace.operations[1].key, 8u);
@@ -138,28 +137,24 @@ TEST_F(TraceTest, RefusesEachWrongLineInOneSentence) {
       {2, "table,list,,,0", "line 2: the size \"0\" is not 1 to 1048576"},
       {2, "table,list,,,4,tree", "line 2: an index is hash or ordered, not \"tree\""},
       {2, "table,a/b,,,4",
-       "line 2: \"a/b\" is no table; a name has at most 64 letters, digits, _, "
-       "- and ."},
+       "line 2: \"a/b\" is no table; a name has at most 64 letters, digits, _, - and ."},
       {2, "table,list,,,4,hash",
-       "line 16: a scan needs an ordered index, and the table list has a "
-       "hash index"},
+       "line 16: a scan needs an ordered index, and the table list has a hash index"},
       {3, "row,list,-1", "line 3: the key \"-1\" is no number from 0 to 2^64-1"},
       {3, "row,list,2", "the lines 3 and 4 load the same row of the table list"},
       {3, "row,list", "line 3: a row needs a key"},
       {3, "row,list,1,,,0", "line 3: the value has an odd number of hexadecimal digits"},
       {3, "row,list,1,,,0x", "line 3: the value \"0x\" is not hexadecimal"},
       {3, "row,list,1,,,0102030405",
-       "line 3: a row of 5 bytes; rows of the table list have at "
-       "most 4"},
-      {3, "row,list,1,,1,01", "line 3: a row has a size or a value, not both"},
+       "line 3: a row of 5 bytes; rows of the table list have at most 4"},
+      {3, "row,list,1,,1,01",
+       "line 3: a row has a size or a value, not both; a table line gives a row's bytes"},
       {6, "row,kv,7,,1048577",
-       "line 6: a row of 1048577 bytes; rows of the table kv have at most "
-       "1048576"},
+       "line 6: a row of 1048577 bytes; rows of the table kv have at most 1048576"},
       {6, "table,list,,,4", "line 6: the table list is described after a line that uses it"},
       {7, "begin,list", "line 7: a begin takes no table"},
       {7, "begin,,,,,,1.2345",
-       "line 7: the time_us \"1.2345\" is no number with at most three "
-       "decimals"},
+       "line 7: the time_us \"1.2345\" is no number with at most three decimals"},
       {7, "begin,,,,,,,x", "line 7: the session \"x\" is no number from 0 to 2^64-1"},
       {7, "get,list,1", "line 11: this commit has no begin"},
       {8, "begin", "line 8: the transaction of line 7 has no commit before this begin"},
@@ -337,8 +332,7 @@ TEST_F(TraceTest, ASessionStaysWithOneWorkerInOrder) {
 
 TEST_F(TraceTest, WritesThatDoNotFitRollBackAndReadsMiss) {
   give(
-      "op,table,key\nrow,a,1\n"
-      "insert,a,1\nupdate,a,2\ndelete,a,3\nget,a,4\n"
+      "op,table,key\nrow,a,1\ninsert,a,1\nupdate,a,2\ndelete,a,3\nget,a,4\n"
       "begin\nput,a,5\ninsert,a,1\ncommit\n");
   OneClient one("trace");
   std::vector<Status> statuses;
@@ -471,8 +465,7 @@ TEST_F(TraceTest, TransactionsArriveAtTheirTimes) {
   };
   EXPECT_EQ(times(0, 1), (std::vector<uint64_t>{0, 5000, 5000, 5000, 5000, 500'000}));
   const std::string back =
-      " that go back, counts as that of an earlier transaction; sort the "
-      "file by time";
+      " that go back, counts as that of an earlier transaction; sort the file by time";
   EXPECT_EQ(note_of(*workload), "--trace=FILE, line 4: its time_us, one of 3" + back);
   EXPECT_EQ(times(1, 2), (std::vector<uint64_t>{5000, 5000, 500'000}));
   EXPECT_EQ(note_of(*workload), "--trace=FILE, line 5: its time_us, one of 2" + back);
@@ -500,6 +493,20 @@ TEST_F(TraceTest, ATableThatNothingFillsIsNoted) {
   }
   EXPECT_EQ(note("get,b,1\n", "put,a,1\n"), "--trace=FILE, line 3" + rest);
   EXPECT_EQ(note("put,b,1\nget,b,1\n", "put,a,1\n"), "") << "puts write the first rows";
+}
+
+TEST_F(TraceTest, TheFirstTransactionThatRolledBackIsNoted) {
+  const auto note = [&](const std::string& lines) {
+    give("op,table,key,to,size,value\nrow,a,1\nrow,a,2\n" + lines);
+    const auto workload = make_workload("trace");
+    (void)replayed(*workload, 1, all_protocols().front());
+    return note_of(*workload);
+  };
+  EXPECT_EQ(note("insert,a,3\nupdate,a,3\ndelete,a,3\nget,a,3\nput,a,3\n"), "");
+  for (const std::string line : {"insert,a,1\n", "update,a,3\n", "delete,a,3\n"}) {
+    EXPECT_EQ(note("get,a,1\nbegin\nget,a,2\n" + line + "commit\n" + line).substr(0, 71),
+              "--trace=FILE, line 5: this transaction, the first of 2 that rolled back");
+  }
 }
 
 // Records a run of `workers` workers, and replays the file with one worker.

@@ -44,17 +44,32 @@ enum Type : uint32_t { kReads, kWrites };
 
 constexpr double kLeastSpeed = 1e-3, kMostSpeed = 1e6;
 
+// The transactions that rolled back. Any worker notes them; the report reads them after the run.
+class RolledBack {
+ public:
+  void note(uint64_t transaction) {
+    count_.fetch_add(1, platform::memory_order_relaxed);
+    platform::atomic_max(last_from_end_, ~transaction, platform::memory_order_relaxed);
+  }
+  uint64_t count() const { return count_.load(platform::memory_order_relaxed); }
+  uint64_t first() const { return ~last_from_end_.load(platform::memory_order_relaxed); }
+
+ private:
+  platform::atomic<uint64_t> count_{0}, last_from_end_{0};
+};
+
 class ReplayClient : public Client {
  public:
   // `own` are the numbers of the client's transactions. `owners` has an element for each
-  // transaction, and outlives the client.
+  // transaction. `owners` and `rolled_back` outlive the client.
   ReplayClient(std::shared_ptr<const Trace> trace, Database& database, uint32_t worker,
-               std::vector<uint64_t> own, std::vector<uint32_t>& owners)
+               std::vector<uint64_t> own, std::vector<uint32_t>& owners, RolledBack& rolled_back)
       : trace_(std::move(trace)),
         worker_(worker),
         own_(std::move(own)),
         acknowledged_(own_.size()),
-        owners_(owners) {
+        owners_(owners),
+        rolled_back_(rolled_back) {
     for (const auto& table : database.tables()) tables_.push_back(table.get());
     if (FLAGS_trace_speed == 0) return;
     constexpr double kMostNs = 1e18;
@@ -84,6 +99,7 @@ class ReplayClient : public Client {
     bool miss = false;
     for (const Operation& operation : trace_->operations_of(chosen_)) {
       const Status status = execute(txn, *tables_[operation.table], operation);
+      if (status == Status::kRollback) rolled_back_.note(chosen_);
       if (status == Status::kAbort || status == Status::kRollback) return status;
       miss |= status == Status::kNotFound;
     }
@@ -176,6 +192,7 @@ class ReplayClient : public Client {
   const std::vector<uint64_t> own_;
   std::vector<bool> acknowledged_;  // by index into own_
   std::vector<uint32_t>& owners_;
+  RolledBack& rolled_back_;
   std::vector<Table*> tables_;
   std::vector<uint64_t> due_ns_;  // by index into own_; empty: a closed loop
   std::vector<std::byte> new_row_;
@@ -249,13 +266,15 @@ class Replay : public Workload {
       if (worker_of(i, workers) == worker) own.push_back(i);
     }
     clients_.fetch_add(1, platform::memory_order_relaxed);
-    return std::make_unique<ReplayClient>(trace_, database, worker, std::move(own), owners_);
+    return std::make_unique<ReplayClient>(trace_, database, worker, std::move(own), owners_,
+                                          rolled_back_);
   }
 
   // Makes a client without transactions of its own. verify() does not count this client, because a
   // replay leaves rows that were recovered.
   std::unique_ptr<Client> make_replayer(Database& database) override {
-    return std::make_unique<ReplayClient>(trace_, database, 0, std::vector<uint64_t>(), owners_);
+    return std::make_unique<ReplayClient>(trace_, database, 0, std::vector<uint64_t>(), owners_,
+                                          rolled_back_);
   }
 
   std::vector<Check> verify(Database& database) override;
@@ -267,10 +286,13 @@ class Replay : public Workload {
   }
   std::string unfilled_table() const;
   std::string time_gone_back() const;
+  std::string first_rolled_back() const;
   std::string note() const {
     std::string note = unfilled_table();
     const std::string back = time_gone_back();
     if (!back.empty()) platform::append_part(&note, "; ", back);
+    const std::string undone = first_rolled_back();
+    if (!undone.empty()) platform::append_part(&note, "; ", undone);
     return note;
   }
   uint64_t worker_of(uint64_t transaction, uint32_t workers) const {
@@ -284,6 +306,7 @@ class Replay : public Workload {
   // elements of its own transactions, when it is destroyed.
   std::vector<uint32_t> owners_;
   platform::atomic<uint32_t> clients_{0};
+  RolledBack rolled_back_;
   bool loaded_ = true;  // false: the rows were recovered
 };
 
@@ -387,6 +410,15 @@ std::string Replay::time_gone_back() const {
   if (count == 0) return "";
   return at_line(line) + "its time_us, one of " + std::to_string(count) +
          " that go back, counts as that of an earlier transaction; sort the file by time";
+}
+
+// Returns a sentence about the first transaction of the trace that rolled back, or "".
+std::string Replay::first_rolled_back() const {
+  const uint64_t count = rolled_back_.count();
+  if (count == 0) return "";
+  return at_line(trace_->transactions[rolled_back_.first()].line) +
+         "this transaction, the first of " + std::to_string(count) +
+         " that rolled back, inserts a row that is there, or updates or deletes one that is not";
 }
 
 // The file of --trace. Only the main thread reads it.

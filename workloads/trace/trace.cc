@@ -320,7 +320,8 @@ std::string Parser::value(const Fields& fields, uint16_t index, Value* value) {
   if (digits.empty()) {
     if (std::string wrong = set_number("size", fields[kSize], &bytes); !wrong.empty()) return wrong;
   } else {
-    if (!fields[kSize].empty()) return "a row has a size or a value, not both";
+    if (!fields[kSize].empty())
+      return "a row has a size or a value, not both; a table line gives a row's bytes";
     if (digits.size() % 2 != 0) return "the value has an odd number of hexadecimal digits";
     value->at = trace_.bytes.size();
     for (size_t i = 0; i < digits.size(); i += 2) {
