@@ -54,8 +54,7 @@ class ReleaseInOrder {
  public:
   static constexpr bool kDecoupled = true;
   static constexpr std::string_view kOversubscribed =
-      "workers release their records in turn, and the worker whose turn it is may wait for a core; "
-      "so each insert may cost a switch of threads";
+      "workers release their records in turn and the worker whose turn it is may wait for a core";
 
   uint64_t filled() const { return filled_.load(platform::memory_order_acquire); }
   uint64_t join(uint64_t) { return 0; }
