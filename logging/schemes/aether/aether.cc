@@ -12,6 +12,8 @@
 //                     A.6). With probability 1/32 the worker waits instead (release_queue.h).
 //   aether-cd-socket  As aether-cd, with a consolidation array for each socket, so that only the
 //                     leaders of groups use cache lines of other sockets (section 7.1).
+#include <type_traits>
+
 #include "logging/schemes/aether/aether_buffer.h"
 #include "logging/schemes/common/single_stream_scheme.h"
 
@@ -52,7 +54,8 @@ SchemeInfo info(std::string_view name, std::string_view buffer, std::string_view
   return lsn_scheme({
       .name = name,
       .differs = differs,
-      .oversubscribed = Release::kOversubscribed,
+      .oversubscribed = std::is_same_v<Release, ReleaseInOrder> ? ReleaseInOrder::kOversubscribed
+                                                                : std::string_view{},
       .buffer = buffer,
       .source = source,
       .construct = construct<Aether<Release, consolidate>>,

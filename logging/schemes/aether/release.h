@@ -2,12 +2,11 @@
 // `filled` passes a region only when that region and all regions before it are filled. This file
 // has two ways to release, and release_queue.h the third. All have this interface:
 //
-//   kDecoupled       true if the log's lock is free while a region is filled
-//   kOversubscribed  what is said of a run with more workers than cores, or "" (SchemeInfo)
-//   join             called under the log's lock, in LSN order, with the end of the new region
-//   release          called after the fill; returns false if another thread will release the region
-//   after_publish    wakes sleeping threads; called after the full fence of Stream::on_publish()
-//   filled           the position up to which all regions are released; any thread may call it
+//   kDecoupled     true if the log's lock is free while a region is filled
+//   join           called under the log's lock, in LSN order, with the end of the new region
+//   release        called after the fill; returns false if another thread will release the region
+//   after_publish  wakes sleeping threads; called after the full fence of Stream::on_publish()
+//   filled         the position up to which all regions are released; any thread may call it
 #pragma once
 
 #include <string_view>
@@ -26,7 +25,6 @@ struct Region {
 class ReleaseUnderLock {
  public:
   static constexpr bool kDecoupled = false;
-  static constexpr std::string_view kOversubscribed = {};
 
   uint64_t filled() const { return filled_.load(platform::memory_order_acquire); }
   uint64_t join(uint64_t) { return 0; }

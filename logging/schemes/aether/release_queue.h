@@ -35,7 +35,6 @@ namespace logjam {
 class ReleaseQueue {
  public:
   static constexpr bool kDecoupled = true;
-  static constexpr std::string_view kOversubscribed = {};
   static constexpr uint32_t kTreadmill = 32;
 
   // Makes a queue that refuses to delegate a node with probability 1 / `treadmill`, so that no
