@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstring>
+#include <experimental/simd>
 
 #include "logging/format/record.h"
 #include "platform/assert.h"
@@ -23,15 +24,17 @@ uint64_t difference(const std::byte* before, const std::byte* after) {
   return old_word ^ new_word;
 }
 
-// Returns a bit for each of the first `words` words, which is set if `before` and `after` differ in
-// the word. Most words are equal in both rows, so this search must cost little for each word.
-constexpr uint32_t kBlockWords = 8;
-uint32_t changed_words(const std::byte* before, const std::byte* after, uint32_t words) {
-  uint32_t changed = 0;
-  for (uint32_t i = 0; i < words; ++i) {
-    changed |= uint32_t{difference(before + i * kWord, after + i * kWord) != 0} << i;
-  }
-  return changed;
+// A block is as long as a vector of this processor: one comparison for all of its bytes. Most blocks
+// are equal in both rows.
+using Block = std::experimental::native_simd<unsigned char>;
+constexpr uint32_t kBlock = Block::size();
+static_assert(kBlock % kWord == 0);
+
+bool block_differs(const std::byte* before, const std::byte* after) {
+  const auto load = [](const std::byte* from) {
+    return Block(reinterpret_cast<const unsigned char*>(from), std::experimental::element_aligned);
+  };
+  return std::experimental::any_of(load(before) != load(after));
 }
 
 }  // namespace
@@ -65,19 +68,20 @@ uint32_t encode_ranges(uint64_t version, const std::byte* before, const std::byt
     end = past;
     return true;
   };
-  const uint32_t words = row_bytes / kWord;
-  for (uint32_t word = 0; word < words; word += kBlockWords) {
-    const std::byte *old_block = before + word * kWord, *new_block = after + word * kWord;
-    uint32_t changed = words - word >= kBlockWords
-                           ? changed_words(old_block, new_block, kBlockWords)
-                           : changed_words(old_block, new_block, words - word);
-    for (; changed != 0; changed &= changed - 1) {
-      const uint32_t at = (word + static_cast<uint32_t>(std::countr_zero(changed))) * kWord;
-      if (!add(at, difference(before + at, after + at))) return 0;
+  const auto add_words = [&](uint32_t at, uint32_t past) {
+    for (; at < past; at += kWord) {
+      const uint64_t differs = difference(before + at, after + at);
+      if (differs != 0 && !add(at, differs)) return false;
     }
+    return true;
+  };
+  uint32_t at = 0;
+  for (; at + kBlock <= row_bytes; at += kBlock) {
+    if (block_differs(before + at, after + at) && !add_words(at, at + kBlock)) return 0;
   }
+  if (!add_words(at, row_bytes / kWord * kWord)) return 0;
   if (const uint32_t rest = row_bytes % kWord; rest != 0) {
-    const uint32_t at = row_bytes - kWord;  // some bytes of this word were compared above
+    at = row_bytes - kWord;  // some bytes of this word were compared above
     const uint64_t differs = difference(before + at, after + at) >> 8 * (kWord - rest)
                                                                         << 8 * (kWord - rest);
     if (differs != 0 && !add(at, differs)) return 0;

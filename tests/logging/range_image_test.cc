@@ -44,7 +44,7 @@ TEST(RangeImage, MakesTheNewRowOfTheOldOne) {
   std::mt19937_64 random(1);
   uint64_t images = 0;
   for (int round = 0; round < 20000; ++round) {
-    const Bytes before = random_row(random, random() % 120);
+    const Bytes before = random_row(random, random() % 400);
     Bytes after = before;
     for (uint64_t changes = random() % 6; changes > 0 && !after.empty(); --changes) {
       const size_t at = random() % after.size();
