@@ -26,7 +26,8 @@ Worker::Worker(uint32_t id, const RunOptions& options, Workload& workload, Datab
       breakdown_(options.breakdown, id, &control.window),
       context_{.id = id, .options = options},
       pipeline_(scheme, id, options.pipeline_depth),
-      random_(options.seed * platform::kGoldenRatio + id + 1) {
+      random_(options.seed * platform::kGoldenRatio + id + 1),
+      yield_(options.worker_class) {
   for (WorkerStats& stats : stats_) {
     stats.by_type = std::vector<EndedTransactions<platform::Counter>>(workload.spec().types.size());
   }
@@ -64,6 +65,7 @@ void Worker::run() {
     breakdown_.start_transaction();
     const uint64_t start = next_start();
     if (start == 0) continue;  // the phase changed during the wait
+    yield_.at(start);
     ++begun_;
     one_transaction(start);
     if (options_.think_ns != 0) {

@@ -28,6 +28,7 @@
 #include "platform/atomic.h"
 #include "platform/random.h"
 #include "platform/thread_annotations.h"
+#include "platform/worker_class.h"
 
 namespace logjam {
 
@@ -155,6 +156,7 @@ class alignas(platform::kCacheLine) Worker {
   bool measured_ = false;  // the measured phase has begun
   uint64_t begun_ = 0;
   platform::SplitMix64 random_;
+  platform::PeriodicYield yield_;
 };
 
 }  // namespace logjam

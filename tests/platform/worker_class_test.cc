@@ -77,6 +77,27 @@ TEST(WorkerClass, IsIdleInACgroupOfEitherVersion) {
   }
 }
 
+TEST(PeriodicYield, IsDueOnceAPeriodIfOtherThreadsPreemptTheWorker) {
+  FakeCgroups cgroups(1, "/");
+  const WorkerClass workers(kAuto, cgroups.kernel(), idle_machine);
+  ASSERT_TRUE(workers.preemptible());
+  const uint64_t period = ns_to_ticks(100e3);
+  PeriodicYield yield(&workers);
+  EXPECT_TRUE(yield.due(1000));
+  EXPECT_FALSE(yield.due(1000 + period - 1));
+  EXPECT_TRUE(yield.due(1000 + period));
+  EXPECT_TRUE(yield.due(1000 + 5 * period)) << "after a long transaction";
+  EXPECT_FALSE(yield.due(1000 + 6 * period - 1));
+}
+
+TEST(PeriodicYield, IsNeverDueIfNoOtherThreadPreemptsTheWorker) {
+  FakeCgroups cgroups(1, "/");
+  const WorkerClass normal(WorkerClass::Request{Wanted::kNormal, 2, true}, cgroups.kernel());
+  ASSERT_FALSE(normal.preemptible());
+  EXPECT_FALSE(PeriodicYield(&normal).due(ns_to_ticks(1e9)));
+  EXPECT_FALSE(PeriodicYield(nullptr).due(ns_to_ticks(1e9)));
+}
+
 TEST(WorkerClass, IsIdleWithoutACgroupWhereAutogroupIsOff) {
   OldKernel cgroups(false);
   const WorkerClass workers(kAuto, cgroups.kernel(), idle_machine);

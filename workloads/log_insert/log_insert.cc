@@ -97,7 +97,8 @@ class alignas(platform::kCacheLine) Inserter {
         size_(options.sizes.first(id, options.threads)),
         source_(options.sizes.largest(), std::byte{0x5a}),
         own_(options.local ? options.sizes.largest() : 0),
-        pipeline_(log, id, options.wait ? 0 : options.pipeline_depth) {}
+        pipeline_(log, id, options.wait ? 0 : options.pipeline_depth),
+        yield_(options.worker_class) {}
 
   void run() {
     const platform::ThreadRole::Scope role(platform::worker_role);
@@ -139,6 +140,7 @@ class alignas(platform::kCacheLine) Inserter {
 
   void transaction() LJ_REQUIRES(platform::worker_role) {
     const uint64_t start = platform::ticks();
+    yield_.at(start);
     for (uint32_t i = 0; i < options_.logs_per_commit; ++i) {
       insert(next_size(), RecordKind::kOperation, false);
     }
@@ -202,6 +204,7 @@ class alignas(platform::kCacheLine) Inserter {
   StagedRecord record_;
   uint64_t inserted_ = 0;
   CommitPipeline<Log, PendingTransaction> pipeline_;
+  platform::PeriodicYield yield_;
 };
 
 // The time of one moment, and the counts up to this moment.
