@@ -162,16 +162,19 @@ DEFINE_FLAG(overwrite, bool, false, kLogging,
 DEFINE_FLAG(continue, bool, false, kRun,
             "recover the log in the --wal_dir directories, and continue it; with the same --log, "
             "--cc and device or with others");
-DEFINE_FLAG(log_records, string, "txn", kRun | kExplore,
+DEFINE_FLAG(log_records, string, "auto", kRun | kExplore,
             "records of a transaction: txn or op; txn: one; op: one for its begin, one for each "
             "write, one for its commit; with ,range (txn,range) a write that has read its row "
-            "logs only the bytes that it changes, and the version that they change",
+            "logs only the bytes that it changes, and the version that they change; auto: "
+            "txn,range on the devices file and sync, if --log and --ack permit it, else txn",
             [] {
               return refused_unless(
-                  FLAGS_log_records == "txn" || FLAGS_log_records == "op" ||
-                      FLAGS_log_records == "txn,range" || FLAGS_log_records == "op,range",
+                  FLAGS_log_records == "auto" || FLAGS_log_records == "txn" ||
+                      FLAGS_log_records == "op" || FLAGS_log_records == "txn,range" ||
+                      FLAGS_log_records == "op,range",
                   "--log_records=" + FLAGS_log_records +
-                      " is not a granularity; allowed are txn, op, and either of them with ,range");
+                      " is not a granularity; allowed are auto, txn, op, and the last two with "
+                      ",range");
             });
 DEFINE_FLAG(log_buffer_mb, uint32, 64, kLogging, "MiB of each stream's log buffer",
             [] { return check_not_0("log_buffer_mb", FLAGS_log_buffer_mb); });
@@ -197,11 +200,11 @@ DEFINE_FLAG(flush, string, "", kLogging | kExplore,
             "and bytes need us; without --flush, a stream is flushed whenever its device can take "
             "a write and --flush_gap_us has passed");
 DEFINE_FLAG(
-    flush_gap_us, string, "200", kLogging,
+    flush_gap_us, string, "auto", kLogging,
     "least microseconds between two writes of a stream that busy workers fill, because each write "
-    "costs the workers time; auto: the gap with the largest ratio of throughput to latency, by "
-    "what the run's writes cost; auto:1000: the gap with which a commit is durable after 1000 us "
-    "on average; not used with --flush");
+    "costs the workers time; auto: three times as long as the run's writes take, 200 to 500; "
+    "auto:1000: the gap with which a commit is durable after 1000 us on average; not used with "
+    "--flush; scheme_counters has the mean, gap_us_mean");
 DEFINE_FLAG(
     log_parts, string, "", kLogging | kExplore,
     "parts that are no scheme's own algorithm; none; all that --log can have; or a list such as "

@@ -13,7 +13,6 @@
 #include "cli/options.h"
 #include "logging/flag_checks.h"
 #include "platform/assert.h"
-#include "platform/cpu_use.h"
 #include "platform/device_irq.h"
 #include "platform/disk_facts.h"
 #include "platform/fatal.h"
@@ -60,23 +59,16 @@ std::optional<uint32_t> number_in(std::string_view text) {
 }
 
 void set_gap(LogConfig* config) {
-  constexpr uint64_t kFirstUs = 200;
   constexpr uint32_t kMostUs = 1'000'000;
   const std::string_view given = FLAGS_flush_gap_us;
   const std::string flag = "--flush_gap_us=" + FLAGS_flush_gap_us;
   config->chooses_gap = given.starts_with("auto");
-  config->flush_gap_us = kFirstUs;
   if (given != "auto") {
     const auto number = number_in(given.starts_with("auto:") ? given.substr(5) : given);
     if (!number || *number > kMostUs || (config->chooses_gap && *number == 0)) {
       refuse(flag + " is not auto, auto:N with at least 1 us, or a number, of at most 1000000 us");
     }
     (config->chooses_gap ? config->gap_latency_us : config->flush_gap_us) = *number;
-  }
-  if (config->chooses_gap && (platform::is_simulated() || !platform::RunDelay::counted())) {
-    refuse(flag +
-           " needs /proc/thread-self/schedstat, in which the kernel counts for how long a thread "
-           "waits for a core, and this machine does not have it");
   }
 }
 

@@ -298,7 +298,6 @@ int micro_command() {
   LOG(INFO) << workers.reason();
   insert.worker_class = &workers;
   log.config.preemptible_workers = workers.preemptible() && options.worker_class.preemption_helps;
-  log.config.run_delay_ns = [&workers] { return workers.run_delay().ns(); };
   const log_insert::Result result = floor == Floor::kNone
                                         ? insert_into_log(options, insert)
                                         : insert_into_floor(floor, log.config.buffer_bytes, insert);

@@ -157,7 +157,6 @@ void Steps::choose_worker_class() {
   settings_.run.worker_class = &*workers_;
   settings_.log.config.preemptible_workers =
       workers_->preemptible() && settings_.worker_class.preemption_helps;
-  settings_.log.config.run_delay_ns = [this] { return workers_->run_delay().ns(); };
 }
 
 void Steps::recover() {

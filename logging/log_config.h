@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <optional>
 
@@ -51,14 +50,10 @@ struct LogConfig {
   uint64_t flush_txns = 0;           // --flush=txns:N; 0: no criterion
   uint64_t flush_bytes = 0;          // --flush=bytes:N; 0: no criterion
   uint64_t flush_us = 0;             // --flush=us:N; 0: no criterion
-  // --flush_gap_us: the time between two writes while workers are busy. If the run chooses the gap,
-  // this is the gap's first value (logging/stream/flush_gap.h).
+  // --flush_gap_us: the time between two writes while workers are busy.
   uint64_t flush_gap_us = 0;
-  bool chooses_gap = false;
-  uint64_t gap_latency_us = 0;  // --flush_gap_us=auto:N, the most latency; 0: no limit
-  // Returns the sum of the workers' run delays (platform/cpu_use.h). Any thread may call it. Not
-  // null if the run chooses the gap.
-  std::function<uint64_t()> run_delay_ns = {};
+  bool chooses_gap = false;     // the run chooses the gap (logging/stream/flush_gap.h)
+  uint64_t gap_latency_us = 0;  // --flush_gap_us=auto:N, the mean latency; 0: none is given
   bool flush_help = true;              // --flush_help: workers may do the work of a late flusher
   std::optional<LogParts> parts = {};  // --log_parts; SchemeInfo::make fills in the scheme's own
   std::shared_ptr<FlushPacer> pacer = {};  // of all streams; filled in by SchemeInfo::make

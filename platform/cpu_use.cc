@@ -1,14 +1,10 @@
 #include "platform/cpu_use.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <ctime>
-#include <optional>
 #include <sstream>
-#include <string_view>
 
 #include "platform/assert.h"
 #include "platform/clock.h"
@@ -26,22 +22,6 @@ double own_seconds() {
 
 double seconds_of_others() {
   return used_seconds(KernelFiles().read("/proc/stat"), allowed_cores()) - own_seconds();
-}
-
-// Opens this thread's schedstat. Any thread can read it later: opening resolves "thread-self".
-int open_of_this_thread() { return ::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC); }
-
-// Returns the second number of the file, or nothing if the thread has ended.
-std::optional<uint64_t> delay_in(int file) {
-  char text[96];
-  const ssize_t length = file < 0 ? -1 : ::pread(file, text, sizeof text, 0);
-  if (length <= 0) return std::nullopt;
-  std::string_view left(text, static_cast<size_t>(length));
-  left.remove_prefix(std::min(left.find(' '), left.size() - 1) + 1);
-  uint64_t delay = 0;
-  const auto [end, error] = std::from_chars(left.data(), left.data() + left.size(), delay);
-  if (error != std::errc()) return std::nullopt;
-  return delay;
 }
 
 }  // namespace
@@ -78,31 +58,6 @@ bool others_are_idle(uint32_t workers) {
     if (seconds_of_others() - before >= allowed_seconds) return false;
   }
   return true;
-}
-
-RunDelay::~RunDelay() {
-  for (const int file : files_) ::close(file);
-}
-
-bool RunDelay::counted() {
-  const int file = open_of_this_thread();
-  const bool counted = delay_in(file).has_value();
-  if (file >= 0) ::close(file);
-  return counted;
-}
-
-void RunDelay::add_this_thread() {
-  const int file = open_of_this_thread();
-  if (file < 0) return;
-  lock_guard<mutex> hold(mutex_);
-  files_.push_back(file);
-}
-
-uint64_t RunDelay::ns() const {
-  lock_guard<mutex> hold(mutex_);
-  uint64_t sum = 0;
-  for (const int file : files_) sum += delay_in(file).value_or(0);
-  return sum;
 }
 
 }  // namespace logjam::platform

@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "platform/mutex.h"
-
 namespace logjam::platform {
 
 // Returns the seconds that all programs have used on `cores` since boot, from a text of /proc/stat.
@@ -22,28 +20,5 @@ double used_seconds(const std::string& proc_stat, std::span<const int> cores);
 // The wait takes 200 ms, because the kernel counts in units of 10 ms, and a tenth of one core
 // should exceed a unit.
 bool others_are_idle(uint32_t workers);
-
-// The run delay of threads: for how long they could have run, but the kernel gave their cores to
-// other threads. The kernel counts it for each thread (/proc/*/schedstat, second number).
-class RunDelay {
- public:
-  RunDelay() = default;
-  RunDelay(const RunDelay&) = delete;
-  RunDelay& operator=(const RunDelay&) = delete;
-  ~RunDelay();
-
-  // Returns whether the kernel counts run delays.
-  static bool counted();
-
-  // Adds the calling thread's run delay to ns(). A thread calls this function once.
-  void add_this_thread();
-  // Returns the sum of the run delays of all added threads that have not ended, each since the
-  // thread's start. Costs a system call for each thread.
-  uint64_t ns() const;
-
- private:
-  mutable mutex mutex_;
-  std::vector<int> files_ LJ_GUARDED_BY(mutex_);
-};
 
 }  // namespace logjam::platform

@@ -111,7 +111,6 @@ void WorkerClass::take(SchedulingClass scheduling, const std::string& why) {
 }
 
 void WorkerClass::join() const {
-  run_delay_.add_this_thread();
   LOG_IF(WARNING, !enter()) << "a worker is not in the class that was granted: " << granted_;
 }
 

@@ -55,7 +55,7 @@ class WorkerClass {
                        const std::function<bool(uint32_t)>& others_idle = others_are_idle);
   ~WorkerClass() { end(); }
 
-  // Puts the calling thread, a worker, into the class, and adds it to run_delay().
+  // Puts the calling thread, a worker, into the class.
   void join() const;
   // Removes the cgroup, if there is one.
   void end();
@@ -68,7 +68,6 @@ class WorkerClass {
   // Returns, in one sentence, what it costs that workers are not preemptible, and the command that
   // would help. Empty if it costs nothing.
   const std::string& cost() const { return cost_; }
-  const RunDelay& run_delay() const { return run_delay_; }
 
  private:
   void take_idle(const Request& request, const KernelFiles& kernel,
@@ -81,7 +80,6 @@ class WorkerClass {
   std::unique_ptr<IdleGroup> group_;
   std::string granted_, reason_, cost_, help_;
   bool preemptible_ = false;
-  mutable RunDelay run_delay_;
 };
 
 // Yields the core of a worker every 100 us, if other threads preempt workers. The yield lets the

@@ -1,24 +1,15 @@
 // The gap between two writes of a stream while workers are busy (--flush_gap_us), fixed or chosen
 // in the run; and the pace of the writes.
 //
-// A short gap costs throughput: each write takes processor time from the workers. A long gap costs
-// latency: a commit waits for half a period on average, and then for its write. --flush_gap_us=auto
-// chooses the period P between two writes with the largest ratio of throughput to latency, which
-// Kleinrock calls power (ICC 1979). At this maximum, one per cent of throughput costs one per cent
-// of latency. If a write takes the time `a` from each worker and itself lasts for `d`,
+// A short gap costs throughput: each write takes processor time from the workers, whatever its
+// length. A long gap costs latency: a commit waits for half a period P on average, and then for its
+// write, which takes the time d. --flush_gap_us=auto chooses P = 3 d, so that a commit is durable
+// after 2.5 d, but at least 200 us, where a write of 40 us of processor time takes a fifth of a
+// core, and at most 500 us, where it takes a twelfth. --flush_gap_us=auto:L chooses P = 2 * (L - d),
+// so that a commit is durable after L on average. The worker may acknowledge the commit later.
 //
-//   power(P) = (1 - a / P) / (P / 2 + d), with its maximum at P = a + sqrt(a * a + 2 * a * d).
-//
-// --flush_gap_us=auto:L chooses P = 2 * (L - d), so that a commit is durable after L on average.
-// The worker may acknowledge the commit later.
-//
-// `d` is the mean time from the filling of a byte of the log until the byte is durable, minus half
-// of P. By Little's law this mean time is the integral of the waiting bytes, divided by the arrived
-// bytes. So a late or slow flush counts once for each of its commits. `a` is the workers' run delay
-// (platform/cpu_use.h) plus the time in which workers flush, per worker and period. The model
-// assumes equal streams: in a period, workers lose the time for one write of each stream. `a` does
-// not include interrupts, or misses of cache lines that a write evicts. `a` includes the time of
-// other programs on busy cores, so the period has an upper bound.
+// d is a mean of the last writes that no other write of the stream overlapped, each at most four
+// times the mean before it: a host or a disk that stops for milliseconds must not count.
 //
 // Protocol. ticks_ and least_ticks_ are stored under the stream's flush latch; any thread loads
 // them (relaxed). The latch guards all other members.
@@ -26,7 +17,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 
 #include "logging/log_config.h"
 #include "platform/assert.h"
@@ -73,12 +63,6 @@ class FlushPacer {
   const uint64_t pace_;
   const bool rounds_;
 };
-// Returns the period of the greatest power. `lost`: the time that a write takes from each worker;
-// `write`: the duration of a write.
-double period_of_most_power(double lost, double write);
-// Returns the period at which commits wait for `latency` on average; 0 if `latency` < `write`.
-double period_of_latency(double latency, double write);
-
 class FlushGap {
  public:
   explicit FlushGap(const LogConfig& config);
@@ -93,38 +77,15 @@ class FlushGap {
     least_ticks_.store(std::min(ticks, most_pace_ticks_), platform::memory_order_relaxed);
   }
 
-  // Notes that a flush of all bytes before `goal` begins at `now`. The flush is one or more writes.
-  void note_flush(uint64_t now, uint64_t goal);
-  void note_durable(uint64_t now, uint64_t position) {
-    if (!chosen_) return;
-    waiting_ -= since_window(durable_) * static_cast<double>(now - durable_since_);
-    durable_ = position;
-    durable_since_ = now;
-  }
-  void note_help(uint64_t ticks) { helped_ticks_ += ticks; }
+  // Notes how long a write took that no other write of the stream overlapped.
+  void note_write(uint64_t ticks);
 
  private:
-  void choose(uint64_t now);
-  void begin_window(uint64_t now);
-  // Returns how far a stream position is after the goal at which the window began.
-  double since_window(uint64_t position) const {
-    return static_cast<double>(static_cast<int64_t>(position - window_goal_));
-  }
-
-  const bool chosen_;  // the gap is chosen in the run
-  const double latency_ticks_;
-  const uint64_t window_ticks_, most_ticks_, most_pace_ticks_;
-  const std::function<uint64_t()> run_delay_ns_;
-  const double workers_;
+  const bool chosen_;             // the gap is chosen in the run
+  const uint64_t latency_ticks_;  // of auto:L; 0: without L
+  const uint64_t most_pace_ticks_;
   platform::atomic<uint64_t> ticks_, least_ticks_{0};
-
-  // Measurements of the window.
-  uint64_t window_since_ = 0, window_goal_ = 0;
-  uint64_t delay_before_ns_ = 0;
-  uint64_t flushes_ = 0, helped_ticks_ = 0;
-  double waiting_ = 0;  // bytes x ticks
-  // The last goal, the durable position, and the times since which they hold.
-  uint64_t goal_ = 0, goal_since_ = 0, durable_ = 0, durable_since_ = 0;
+  uint64_t write_ticks_ = 0;  // d; 0: no write has been noted
 };
 
 }  // namespace logjam

@@ -83,13 +83,15 @@ StreamState::Step StreamState::step(Flush flush, bool may_block) {
 bool StreamState::finish() {
   if (!devices_.finish()) return false;
   const uint64_t now = platform::ticks();
-  if (devices_.under_way() == 0) write_ticks_ = now - started();
+  if (devices_.under_way() == 0) {
+    write_ticks_ = now - started();
+    gap_.note_write(write_ticks_);
+  }
   const uint64_t durable = devices_.durable(),
                  before = durable_.load(platform::memory_order_relaxed);
   LJ_ASSERT(durable >= before);
   if (durable != before) {
     durable_.store(durable, platform::memory_order_release);
-    gap_.note_durable(now, durable);
     ring_.release(durable);
   }
   if (stores_sdl_ && !discards_) store_sdl(durable);
@@ -132,10 +134,7 @@ bool StreamState::start(Flush flush, bool may_block) {
   member = devices_.ready(goal);
   if (member == nullptr) return false;
   const uint64_t now = platform::ticks();
-  if (raises) {
-    raise_goal({filled.commits, goal}, member->idle_since, why);
-    gap_.note_flush(now, goal);
-  }
+  if (raises) raise_goal({filled.commits, goal}, member->idle_since, why);
   started_.store(now, platform::memory_order_relaxed);
   for (; member != nullptr; member = devices_.ready(goal)) start_on(*member, goal, may_block);
   return true;

@@ -138,7 +138,6 @@ class StreamState {
   // Returns whether the last write took less time than a gap. The next write then probably does.
   bool writes_within_gap() const LJ_REQUIRES(latch_) { return write_ticks_ < gap_.ticks(); }
   void note_poll(uint64_t ticks, bool started) LJ_REQUIRES(latch_) {
-    gap_.note_help(ticks);
     if (started) keep_pace(ticks);
   }
   void count_help(uint64_t flushes) LJ_REQUIRES(latch_) {
