@@ -32,7 +32,16 @@ std::string instead_of(std::string_view given, const Infos& infos) {
   return platform::instead_of(given, names);
 }
 
-RunOptions run_options(const WorkloadInfo& workload) {
+// Returns --log_records, or the choice of --log_records=auto: where the log goes to a disk, fewer
+// bytes make a write shorter.
+std::string log_records(const SchemeInfo& scheme) {
+  if (FLAGS_log_records != "auto") return FLAGS_log_records;
+  const bool on_disk = FLAGS_device == "file" || FLAGS_device == "sync";
+  const bool ranges = scheme.traits.logs && !scheme.traits.commands && scheme.unsafe().empty();
+  return on_disk && ranges ? "txn,range" : "txn";
+}
+
+RunOptions run_options(const WorkloadInfo& workload, std::string_view log_records) {
   const bool given = !gflags::GetCommandLineFlagInfoOrDie("warmup").is_default;
   const bool warms_up = FLAGS_transactions == 0 && (given || !workload.ends);
   const WarmUp warmup = warms_up ? warm_up() : WarmUp();
@@ -62,8 +71,8 @@ RunOptions run_options(const WorkloadInfo& workload) {
   options.keep_read_locks = locks("all") != 0;
   options.work_ns = static_cast<uint64_t>(locks("work_us")) * 1000;
   options.log_records =
-      FLAGS_log_records.starts_with("op") ? LogRecords::kOperation : LogRecords::kTransaction;
-  options.log_ranges = FLAGS_log_records.ends_with(",range");
+      log_records.starts_with("op") ? LogRecords::kOperation : LogRecords::kTransaction;
+  options.log_ranges = log_records.ends_with(",range");
   options.seed = FLAGS_seed;
   options.transactions = FLAGS_transactions;
   options.rates = rates_of(FLAGS_rate);
@@ -101,7 +110,7 @@ void set_timeline(Settings* settings) {
 // Completes the log's header with the flags that a recovery needs.
 void describe_run(const Settings& settings, LogFileHeader* header) {
   LJ_ASSERT(settings.workload != nullptr && settings.scheme != nullptr);
-  header->log_records = settings.scheme->traits.commands ? "command" : FLAGS_log_records;
+  header->log_records = settings.scheme->traits.commands ? "command" : settings.log_records;
   header->flags["workload"] = FLAGS_workload;
   for (const auto& names : {settings.workload->load_flags, settings.scheme->recovery_flags}) {
     for (std::string_view flag : names) {
@@ -255,7 +264,6 @@ Settings run_settings() {
   Settings settings;
   settings.commit = FLAGS_commit;
   settings.snapshot = FLAGS_snapshot;
-  settings.log_records = FLAGS_log_records;
   settings.continues = FLAGS_continue;
   settings.flushes_for_reasons = !FLAGS_flush.empty();
   settings.verify = FLAGS_verify;
@@ -268,7 +276,8 @@ Settings run_settings() {
   settings.scheme = &scheme_named(FLAGS_log);
   settings.protocol = &protocol_named(FLAGS_cc);
   refuse_if(settings.workload->check_flags());
-  settings.run = run_options(*settings.workload);
+  settings.log_records = log_records(*settings.scheme);
+  settings.run = run_options(*settings.workload, settings.log_records);
   settings.log = log_options(*settings.scheme);
   settings.worker_class = worker_class(settings.log);
   if (device_traits(FLAGS_device).discards) {

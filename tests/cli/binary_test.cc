@@ -77,13 +77,13 @@ TEST(Binary, RecoverEndsWithStatusFourOnADamagedLogUnlessToldToAcceptIt) {
 TEST(Binary, RecoverKeepsToItsMemory) {
   const TemporaryDirectory directory;
   const std::string log = " --wal_dir=" + directory.path() + " ";
-  ASSERT_EQ(
-      shell("\"$LOGJAM\" run --workload=ycsb --ycsb_records=100 --ycsb_workload=A "
-            "--ycsb_value_bytes=1000 --log=silo --threads=2 --transactions=8000 --seconds=3600 "
-            "--warmup=0 --log_prealloc_mb=1" +
-            log + ">/dev/null 2>&1")
-          .status,
-      0);
+  ASSERT_EQ(shell("\"$LOGJAM\" run --workload=ycsb --ycsb_records=100 --ycsb_workload=A "
+                  "--ycsb_value_bytes=1000 --log=silo --log_records=txn --threads=2 "
+                  "--transactions=8000 --seconds=3600 "
+                  "--warmup=0 --log_prealloc_mb=1" +
+                  log + ">/dev/null 2>&1")
+                .status,
+            0);
   for (const char* replay : {"parallel", "merge"}) {
     const Ended ended = shell("\"$LOGJAM\" recover --verify --threads=1 --replay=mb:1," +
                               std::string(replay) + log);

@@ -46,10 +46,10 @@ print(row["log"], row["log_records"], row["streams"], len(streams), len(crossing
 
 TEST_F(DumpDependencies, TheFileAndTheRowAgree) {
   const std::string dump = std::string(kDump) + "--dependencies=e.csv --csv=row.csv" + kCheck;
-  EXPECT_EQ(after("dlog-r --sockets=8", dump).output, "dlog-r txn 8 8 True\n");
+  EXPECT_EQ(after("dlog-r --sockets=8", dump).output, "dlog-r txn,range 8 8 True\n");
   EXPECT_EQ(after("dlog-r --sockets=8 --log_records=op", "rm *.csv; " + dump).output,
             "dlog-r op 8 8 True\n");
-  EXPECT_EQ(after("centr", "rm *.csv; " + dump).output, "centr txn 1 1 False\n");
+  EXPECT_EQ(after("centr", "rm *.csv; " + dump).output, "centr txn,range 1 1 False\n");
 }
 
 TEST_F(DumpDependencies, AWindowIsAPartOfTheFile) {

@@ -205,7 +205,7 @@ TEST_F(RowFiles, ARecoveryIsARow) {
   }
   EXPECT_EQ(numbers.find("1 400 "), 0u);
   EXPECT_EQ(expected.substr(line + 1),
-            numbers + "\n1 tpcb pwal txn file 2 1 2 1 merge 0.0 0 0 passed - - -\n");
+            numbers + "\n1 tpcb pwal txn,range file 2 1 2 1 merge 0.0 0 0 passed - - -\n");
 }
 
 // The test overwrites a byte of the first record. Later records vouch for this record, so recovery
