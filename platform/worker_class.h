@@ -83,19 +83,20 @@ class WorkerClass {
 };
 
 // Yields the core of a worker every 100 us, if other threads preempt workers. The yield lets the
-// kernel choose again: a worker that has just run is no longer due, so a waiting log thread gets the
-// core. If no thread waits, the yield costs 0.4 us. One worker uses an object.
+// kernel choose again: a worker that has just run is no longer due, so a waiting log thread gets
+// the core. If no thread waits, the yield costs 0.4 us. One worker uses an object.
 class PeriodicYield {
  public:
-  // `workers` may be null: then no other thread preempts the worker.
+  // Makes the yields of a worker of `workers`. Null: no other thread preempts the worker.
   explicit PeriodicYield(const WorkerClass* workers)
       : period_ticks_(workers != nullptr && workers->preemptible() ? ns_to_ticks(100e3) : 0) {}
 
-  // Call it between two transactions. `now`: the time, in ticks; a time shortly before will do.
+  // Calls yield() if it is due. A worker calls this function between two transactions.
   void at(uint64_t now) {
     if (due(now)) yield();
   }
-  // Returns whether the worker has to yield at `now`, and counts on a yield if it has to.
+  // Returns whether the worker has to yield at `now`, in ticks. Then the next yield is due a period
+  // later.
   bool due(uint64_t now) {
     if (period_ticks_ == 0 || now < next_) return false;
     next_ = now + period_ticks_;

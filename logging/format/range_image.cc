@@ -24,8 +24,8 @@ uint64_t difference(const std::byte* before, const std::byte* after) {
   return old_word ^ new_word;
 }
 
-// A block is as long as a vector of this processor: one comparison for all of its bytes. Most blocks
-// are equal in both rows.
+// A block is as long as a vector of this processor: one comparison for all of its bytes. Most
+// blocks are equal in both rows.
 using Block = std::experimental::native_simd<unsigned char>;
 constexpr uint32_t kBlock = Block::size();
 static_assert(kBlock % kWord == 0);

@@ -5,8 +5,9 @@
 // length. A long gap costs latency: a commit waits for half a period P on average, and then for its
 // write, which takes the time d. --flush_gap_us=auto chooses P = 3 d, so that a commit is durable
 // after 2.5 d, but at least 200 us, where a write of 40 us of processor time takes a fifth of a
-// core, and at most 500 us, where it takes a twelfth. --flush_gap_us=auto:L chooses P = 2 * (L - d),
-// so that a commit is durable after L on average. The worker may acknowledge the commit later.
+// core, and at most 500 us, where it takes a twelfth. --flush_gap_us=auto:L chooses
+// P = 2 * (L - d), so that a commit is durable after L on average. The worker may acknowledge the
+// commit later.
 //
 // d is a mean of the last writes that no other write of the stream overlapped, each at most four
 // times the mean before it: a host or a disk that stops for milliseconds must not count.
