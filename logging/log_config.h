@@ -52,8 +52,8 @@ struct LogConfig {
   uint64_t flush_us = 0;             // --flush=us:N; 0: no criterion
   // --flush_gap_us: the time between two writes while workers are busy.
   uint64_t flush_gap_us = 0;
-  bool chooses_gap = false;     // the run chooses the gap (logging/stream/flush_gap.h)
-  uint64_t gap_latency_us = 0;  // --flush_gap_us=auto:N, the mean latency; 0: none is given
+  bool chooses_gap = false;            // the run chooses the gap (logging/stream/flush_gap.h)
+  uint64_t gap_latency_us = 0;         // --flush_gap_us=auto:N, the mean latency; 0: none is given
   bool flush_help = true;              // --flush_help: workers may do the work of a late flusher
   std::optional<LogParts> parts = {};  // --log_parts; SchemeInfo::make fills in the scheme's own
   std::shared_ptr<FlushPacer> pacer = {};  // of all streams; filled in by SchemeInfo::make
