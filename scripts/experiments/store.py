@@ -19,7 +19,8 @@ EXTRAS = ("cdf", "timeline", "dependencies")  # flags that name a file of extra 
 ROUND = re.compile("[0-9]{1,9}")
 SEED = re.compile(r", seed \d+")
 NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
-NUMBERS = re.compile(r"tps|transactions|commits|inserts_s|thrown_away|\w+_(us|pct)")
+# An axis has the values that its definition names, such as flush_gap_us = "auto".
+NUMBERS = re.compile(r"tps|transactions|commits|inserts_s|thrown_away|(?!axis_)\w+_(us|pct)")
 
 
 def number_of(cell):

@@ -92,6 +92,16 @@ class Rows(InADirectory):
                     store.Store(self.path)
                 self.assertEqual(self.path.read_text(), content)
 
+    def test_an_axis_may_have_a_word_in_place_of_a_number(self):
+        rows = store.Store(self.path)
+        rows.add(self.points[0], 1, outcome())
+        heading, first = self.path.read_text().splitlines()
+        self.path.write_text(f"axis_flush_gap_us,{heading}\nauto,{first}\n")
+        self.assertEqual(store.Store(self.path).rows[0]["axis_flush_gap_us"], "auto")
+        self.path.write_text(f"flush_us,{heading}\nauto,{first}\n")
+        with self.assertRaisesRegex(Refused, "its row 1 has flush_us=auto, which is no number"):
+            store.Store(self.path)
+
     def rewritten(self, change):
         """Returns the reason why a Store refuses three rows whose text `change` has changed."""
         self.path.unlink(missing_ok=True)
