@@ -34,7 +34,7 @@ class SystemCalls(unittest.TestCase):
             status, said, error = logjam(
                 "run", "--workload=ledger", f"--log={log}", f"--device={device}",
                 f"--sync={method}", f"--wal_dir={directories}", "--threads=2",
-                "--transactions=100", "--log_buffer_mb=1", "--log_prealloc_mb=1",
+                "--transactions=300", "--log_buffer_mb=1", "--log_prealloc_mb=1",
                 "--stripe_kb=4", "--test=no_io_uring:1,log_segment_kb:16",
                 before=["strace", "-ff", "-qq", "-y", "-s4", f"--output={folder}/calls",
                         "--trace=pwrite64,pwritev2,fdatasync,fsync"])
