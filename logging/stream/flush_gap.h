@@ -10,7 +10,7 @@
 // commit later.
 //
 // d is a mean of the last writes that no other write of the stream overlapped, each at most four
-// times the mean before it: a host or a disk that stops for milliseconds must not count.
+// times the mean before it. So a host or a disk that stops for milliseconds hardly counts.
 //
 // Protocol. ticks_ and least_ticks_ are stored under the stream's flush latch; any thread loads
 // them (relaxed). The latch guards all other members.
