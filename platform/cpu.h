@@ -30,6 +30,11 @@ inline void pause() { __builtin_ia32_pause(); }
 #endif
 inline void yield() { sched_yield(); }
 
-inline void prefetch(const void* address) { __builtin_prefetch(address); }
+// The empty statement keeps the prefetch: g++ 12 takes a function that only prefetches for a function
+// without effects, and removes calls of it.
+inline void prefetch(const void* address) {
+  __builtin_prefetch(address);
+  asm volatile("");
+}
 
 }  // namespace logjam::platform

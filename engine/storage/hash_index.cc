@@ -15,7 +15,6 @@
 #include <new>
 
 #include "engine/storage/index.h"
-#include "platform/cache_lines.h"
 #include "platform/cpu.h"
 #include "platform/memory.h"
 #include "platform/random.h"
@@ -26,9 +25,6 @@ namespace {
 constexpr double kMaxPerBucket = 3.0;
 // Up to this many entries of a key, find_all() takes no memory from the heap.
 constexpr size_t kUsualEntries = 16;
-// A prefetch loads at most this many bytes of a row: the core itself fetches the later lines of a
-// long row when the first lines are read.
-constexpr size_t kMostPrefetched = 512;
 constexpr int kTagShift = 48;
 constexpr uint64_t kPointerMask = (uint64_t{1} << kTagShift) - 1;
 
@@ -245,14 +241,12 @@ class HashIndex final : public Index {
 
   // Guesses by the tags which entry has the key. Ignores Overflows, which are not loaded yet.
   void prefetch(std::span<const Key> keys, size_t entry_bytes) const override {
-    const size_t bytes = std::min(entry_bytes, kMostPrefetched);
     for (const Key key : keys) prefetch(key);
     for (const Key key : keys) {
       const uint64_t hash = hash_of(key);
       const Bucket& bucket = bucket_of(hash);
       for (uint32_t left = candidates_in(bucket.slots, tag_of(hash)); left != 0; left &= left - 1) {
-        const auto lines = platform::cache_lines_of(first_of(left, bucket.slots), bytes);
-        for (const platform::CacheLine& line : lines) platform::prefetch(&line);
+        prefetch_entry(first_of(left, bucket.slots), entry_bytes);
       }
     }
   }

@@ -12,6 +12,7 @@
 // has changed or was latched, the reader starts again (optimistic lock coupling).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -22,6 +23,8 @@
 #include "engine/storage/tuple.h"
 #include "platform/assert.h"
 #include "platform/atomic.h"
+#include "platform/cache_lines.h"
+#include "platform/cpu.h"
 #include "platform/function_ref.h"
 #include "platform/spin.h"
 #include "platform/thread_annotations.h"
@@ -196,6 +199,17 @@ class Index {
   // Starts loading the memory that find() will read for `keys`, and the first `entry_bytes` bytes
   // of each entry. Call it in a transaction.
   virtual void prefetch(std::span<const Key> keys, size_t entry_bytes) const = 0;
+
+ protected:
+  // Loads at most kMostPrefetched bytes: the core itself fetches the later lines of a long row when
+  // the first lines are read.
+  static void prefetch_entry(const Keyed* entry, size_t bytes) {
+    constexpr size_t kMostPrefetched = 512;
+    for (const platform::CacheLine& line :
+         platform::cache_lines_of(entry, std::min(bytes, kMostPrefetched))) {
+      platform::prefetch(&line);
+    }
+  }
 };
 
 struct IndexOptions {

@@ -123,6 +123,17 @@ class Simulation(OfTheSimulation):
         self.assertGreater(needs["bytes"], of_a_row / 2)
         self.assertTrue(100 < needs["instructions"] < 10000, needs)
 
+    def test_the_rows_of_a_transaction_come_from_memory_together(self):
+        def rows_s(index, rows):
+            row = self.row(f"{index}-{rows}", "--threads=1", "--ycsb_workload=C", "--ycsb_theta=0",
+                           f"--ycsb_ops={rows}", f"--ycsb_index={index}", "--ycsb_records=50000",
+                           "--ycsb_value_bytes=100", "--log=none", "--device=null", "--set=l3_mib=1")
+            return rows * float(row["tps"])
+
+        for index in ("hash", "ordered"):
+            with self.subTest(index):
+                self.assertGreater(rows_s(index, 16), 2 * rows_s(index, 1))
+
     def test_another_seed_puts_allocations_elsewhere(self):
         def addresses(*words):
             """Returns the addresses of small allocations, which the seed moves."""
