@@ -73,7 +73,8 @@ struct ByKeyAndPrimary {
 // the same number of steps, and no branch that could be mispredicted.
 template <class Order, uint32_t kCapacity>
 class SortedRanks {
-  static_assert(std::has_single_bit(kCapacity + 1), "a search halves the cells down to one");
+  static constexpr uint32_t kGroup = 4;
+  static_assert((kCapacity + 1) % kGroup == 0, "the last group lacks its last rank");
 
  public:
   using Rank = typename Order::Rank;
@@ -85,12 +86,16 @@ class SortedRanks {
     for (; i < kCapacity; ++i) cells_[i].store(~Rank{0});
   }
 
+  // Compares the last rank of each group, and then the other ranks of one group. A step of a binary
+  // search would wait for the load of the step before; these loads overlap.
   uint32_t count_below(Rank rank) const {
-    uint32_t below = 0;
+    uint32_t groups = 0;
 #pragma GCC unroll 8
-    for (uint32_t half = (kCapacity + 1) / 2; half != 0; half /= 2) {
-      below += half & -static_cast<uint32_t>(cells_[below + half - 1].load() < rank);
-    }
+    for (uint32_t i = kGroup - 1; i < kCapacity; i += kGroup) groups += cells_[i].load() < rank;
+    uint32_t below = groups * kGroup;
+    const auto* group = &cells_[below];
+#pragma GCC unroll 8
+    for (uint32_t i = 0; i < kGroup - 1; ++i) below += group[i].load() < rank;
     return below;
   }
 
