@@ -39,7 +39,7 @@ constexpr uint64_t kShareToLeave = 4;
 // 0.09 ms otherwise. The workers take at most the part kMostPrefaulted of the available memory.
 // They stop after kMostPrefaultingNs, or after the run's planned time if that is shorter.
 constexpr double kMostPrefaulted = 0.25;
-constexpr uint64_t kMostPrefaultingNs = 1'000'000'000;
+constexpr uint64_t kMostPrefaultingNs = 10'000'000'000;
 
 using Workers = std::vector<std::unique_ptr<Worker>>;
 

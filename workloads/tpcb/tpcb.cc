@@ -27,8 +27,8 @@ namespace {
 
 constexpr uint64_t kMaxBranches = 100'000'000, kMaxAccounts = 10'000'000;
 constexpr int64_t kMaxDelta = 999'999;
-// The growth of HISTORY: 100 B for each of at most 2,000,000 transactions per second.
-constexpr uint64_t kGrowthBytesS = 200'000'000;
+// The growth of HISTORY: 100 B for each of at most 2,500,000 transactions per second.
+constexpr uint64_t kGrowthBytesS = 250'000'000;
 enum Type : uint32_t { kHome, kAway };  // kHome: the account belongs to the teller's branch
 
 // Aether's Fig. 3 varies "the skew of zipfian-distributed data accesses". These choosers skew the

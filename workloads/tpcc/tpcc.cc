@@ -31,8 +31,8 @@ constexpr uint32_t kMaxWarehouses = (1u << kWarehouseBits) - 1;
 constexpr uint32_t kMaxItems = (1u << kItemBits) - 2;  // one number is unused, for rollbacks
 constexpr uint32_t kMinCustomers = 10, kMaxCustomers = 3000;
 constexpr uint32_t kMaxWeight = 1'000'000;
-// The growth of the tables: 600 B for each of at most 320,000 transactions per second.
-constexpr uint64_t kGrowthBytesS = 192'000'000;
+// The growth of the tables: 600 B for each of at most 640,000 transactions per second.
+constexpr uint64_t kGrowthBytesS = 384'000'000;
 
 using Mix = std::array<uint32_t, kTypes.size()>;
 
