@@ -104,6 +104,30 @@ TEST_F(YcsbTest, WorkerZeroUpdatesConsecutiveRowsInLongTransactions) {
   EXPECT_EQ(largest.command_bytes, 604u * 8) << "what command() has at most";
 }
 
+TEST_F(YcsbTest, TransactionsDrawnTogetherAreDifferentTransactions) {
+  set({{"ycsb_workload", "rows-16"}, {"ycsb_records", "500"}, {"ycsb_theta", "0"}});
+  for (const char* ops : {"7", "7:5"}) {
+    set({{"ycsb_ops", ops}});
+    const auto workload = make_workload("ycsb");
+    Database database;
+    workload->create_tables(database);
+    const auto client = workload->make_client(database, 0, 1, 1);
+    std::set<std::set<Key>> transactions;
+    for (int i = 0; i < 50; ++i) {
+      client->next();
+      for (int attempt = 0; attempt < 2; ++attempt) {
+        Recorder recorder(database.table("usertable").row_bytes());
+        EXPECT_EQ(client->execute(recorder), Status::kOk);
+        std::set<Key> rows(recorder.reads.begin(), recorder.reads.end());
+        rows.insert(recorder.writes.begin(), recorder.writes.end());
+        EXPECT_EQ(rows.size(), 7u);
+        transactions.insert(rows);
+      }
+    }
+    EXPECT_EQ(transactions.size(), 50u) << ops;
+  }
+}
+
 TEST_F(YcsbTest, AChangedByteInAFieldOfAnySizeIsFound) {
   std::vector<std::byte> field(200), scratch(200);
   for (size_t bytes = 4; bytes <= field.size(); ++bytes) {

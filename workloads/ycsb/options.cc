@@ -22,7 +22,10 @@ DEFINE_string(
     "have other names; the other --ycsb flags replace parts of the mix");
 DEFINE_uint64(ycsb_records, 1'000'000, "rows in the table");
 DEFINE_uint32(ycsb_value_bytes, 0, "bytes of a row, at least 4; 0: the mix's (A: 1000)");
-DEFINE_uint32(ycsb_ops, 0, "point operations in a transaction; 0: the mix's (A: 1)");
+DEFINE_string(ycsb_ops, "0",
+              "point operations in a transaction; 0: the mix's (A: 1); 1:16: a worker draws 16 "
+              "transactions at a time, as if a client sent a batch, and loads their rows together "
+              "(mixes of reads and updates)");
 DEFINE_string(
     ycsb_ratios, "",
     "shares of the operations, read:0.5,insert:0.05,scan:0.1; the rest are updates; scans "
@@ -127,7 +130,7 @@ constexpr std::array kVariants = {
 
 constexpr uint64_t kMaxRecords = uint64_t{1} << 40;
 constexpr uint32_t kMaxValueBytes = 1 << 20;
-constexpr uint32_t kMaxOps = 1024;
+constexpr uint32_t kMaxOps = 1024, kMostAhead = 64;
 constexpr uint64_t kMaxLongRows = 65'535;  // a record has no more writes
 constexpr double kYcsbTheta = 0.99;
 constexpr std::string_view kAuto = "auto";
@@ -199,6 +202,24 @@ std::optional<double> hot_moves_s() {
   return good ? std::optional(seconds) : std::nullopt;
 }
 
+// The numbers of --ycsb_ops=OPERATIONS:AHEAD.
+struct Batch {
+  uint32_t ops = 0;
+  uint32_t ahead = 1;
+};
+
+std::optional<Batch> batch_of(std::string_view given) {
+  const auto number = [](std::string_view text, uint32_t* to) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *to);
+    return error == std::errc{} && end == text.data() + text.size();
+  };
+  Batch batch;
+  const size_t colon = given.find(':');
+  if (!number(given.substr(0, colon), &batch.ops)) return std::nullopt;
+  if (colon != given.npos && !number(given.substr(colon + 1), &batch.ahead)) return std::nullopt;
+  return batch;
+}
+
 std::string check_ratios() {
   constexpr platform::ListKey kRatios[] = {
       {"read", 0, 1, false}, {"insert", 0, 1, false}, {"scan", 0, 1, false}};
@@ -263,7 +284,9 @@ Options options_from_flags() {
   options.records = FLAGS_ycsb_records;
   options.long_rows = static_cast<uint32_t>(FLAGS_ycsb_long_rows);
   if (FLAGS_ycsb_value_bytes != 0) options.value_bytes = FLAGS_ycsb_value_bytes;
-  if (FLAGS_ycsb_ops != 0) options.ops = FLAGS_ycsb_ops;
+  const Batch batch = batch_of(FLAGS_ycsb_ops).value_or(Batch{});
+  if (batch.ops != 0) options.ops = batch.ops;
+  options.ahead = batch.ahead;
   options.read_ratio = ratio("read", variant.read_ratio);
   options.insert_ratio = ratio("insert", variant.insert_ratio);
   options.scan_ratio = ratio("scan", variant.scan_ratio);
@@ -293,7 +316,7 @@ Options options_from_flags() {
                                                    static_cast<double>(options.records));
   // Operations of a transaction have different rows, so a transaction has at most as many
   // operations as there are records.
-  if (FLAGS_ycsb_ops == 0) {
+  if (batch.ops == 0) {
     options.ops = static_cast<uint32_t>(std::min<uint64_t>(options.ops, options.records));
   }
   return options;
@@ -309,7 +332,11 @@ std::string check_flags() {
                      hot_moves_s() ? ""
                                    : "--ycsb_hot=" + FLAGS_ycsb_hot +
                                          " is neither stays nor moves:N with N seconds, from "
-                                         "0.001 to 1e6"});
+                                         "0.001 to 1e6",
+                     batch_of(FLAGS_ycsb_ops) ? ""
+                                              : "--ycsb_ops=" + FLAGS_ycsb_ops +
+                                                    " is not a whole number, or two with a colon "
+                                                    "between them, such as 1:16"});
   if (!no_mix.empty()) return no_mix;
   const Options options = options_from_flags();
   const double theta = given(FLAGS_ycsb_theta) ? FLAGS_ycsb_theta : options.theta;
@@ -322,6 +349,13 @@ std::string check_flags() {
        refuse_outside("ycsb_ops", options.ops, 1, kMaxOps),
        unless(options.ops <= options.records,
               "--ycsb_ops cannot exceed --ycsb_records: the rows of a transaction differ"),
+       unless(options.ahead >= 1 && options.ahead <= kMostAhead,
+              "--ycsb_ops=N:AHEAD draws 1 to 64 transactions at a time"),
+       unless(
+           options.ahead == 1 ||
+               (options.insert_ratio == 0 && options.scan_length == 0 && options.long_rows == 0),
+           "--ycsb_ops=N:AHEAD is for mixes of reads and updates, without inserts, scans or long "
+           "transactions"),
        refuse_outside("ycsb_long_rows", FLAGS_ycsb_long_rows, 0, kMaxLongRows),
        unless(FLAGS_ycsb_long_rows <= options.records,
               "--ycsb_long_rows cannot exceed --ycsb_records: the rows of a transaction differ"),
@@ -373,6 +407,9 @@ std::string describe(const Options& options) {
             std::to_string(options.scan_length) + " rows";
   } else if (options.scan_length > 0) {
     line += ", then a scan of " + std::to_string(options.scan_length) + " rows";
+  }
+  if (options.ahead > 1) {
+    line += ", " + std::to_string(options.ahead) + " transactions drawn at a time";
   }
   if (options.long_rows > 0) {
     line += ", beside one worker whose transactions update " + std::to_string(options.long_rows) +

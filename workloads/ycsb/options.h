@@ -44,6 +44,7 @@ const Variant* find_variant(std::string_view name);
 struct Options : Variant {
   uint64_t records = 0;
   double hot_moves_s = 0;  // the time after which other rows are popular; 0: they stay
+  uint32_t ahead = 1;      // transactions that a worker draws at a time
   uint32_t long_rows = 0;  // rows that each transaction of worker 0 updates; 0: worker 0 is as all
   uint64_t expected_inserts = 0;  // number of future inserts, to which kScrambled also maps ranks
 

@@ -43,7 +43,8 @@ class YcsbClient : public Client {
         read_below_(share_of_draws(options_.read_ratio)),
         insert_below_(read_below_ + share_of_draws(options_.insert_ratio)),
         scan_below_(insert_below_ + share_of_draws(options_.scan_ratio)),
-        operations_(std::max(options_.ops, long_rows_)),
+        operations_(long_rows_ > 0 ? long_rows_ : uint64_t{options_.ahead} * options_.ops),
+        current_(operations_),
         new_row_(options_.insert_ratio > 0 ? options_.value_bytes : 0) {
     LJ_ASSERT(worker < platform::kMostWorkers && options_.ops > 0);
   }
@@ -55,22 +56,16 @@ class YcsbClient : public Client {
     inserts_ += drawn_inserts_;
     if (drawn_inserts_ > 0) shared_.inserted.publish(worker_, free_.at(inserts_));
     drawn_inserts_ = 0;
-    rows_.move_hot();
-    LJ_ASSERT_IN_TESTS(operations_.size() == options_.ops);
-    bool has[4] = {};
-    for (uint32_t i = 0; i < options_.ops; ++i) {
-      Operation& operation = operations_[i];
-      operation.row = draw_distinct(i);
-      const uint64_t bits = random_.next();
-      operation.kind = kind_of(bits >> 32);
-      operation.field = static_cast<uint32_t>((bits & 0xffff) * fields_.count >> 16);
-      has[operation.kind] = true;
-      if (operation.kind == kInsert) {
-        operation.row = shared_.space.inserted(free_.at(inserts_ + drawn_inserts_++), worker_);
-      } else if (operation.kind == kScan) {
-        operation.length = 1 + static_cast<uint32_t>(random_.below(options_.scan_length));
+    if (drawn_ahead_ == 0) {
+      for (uint32_t i = 0; i < options_.ahead; ++i) {
+        draw(std::span(operations_).subspan(size_t{i} * options_.ops, options_.ops));
       }
+      drawn_ahead_ = options_.ahead;
     }
+    first_ = (options_.ahead - drawn_ahead_--) * options_.ops;
+    current_ = std::span(operations_).subspan(first_, options_.ops);
+    bool has[4] = {};
+    for (const Operation& operation : current_) has[operation.kind] = true;
     stamp_ = random_.next();
     scan_length_ = options_.scan_ratio == 0 ? options_.scan_length : 0;
     if (scan_length_ > 0) scan_from_ = rows_.draw(random_);
@@ -82,9 +77,9 @@ class YcsbClient : public Client {
   }
 
   Status execute(Transaction& txn) override {
-    for (uint32_t i = 0; i < operations_.size(); ++i) {
-      if (i % kPrefetchAhead == 0) prefetch(txn, i);
-      const Operation& operation = operations_[i];
+    for (uint32_t i = 0; i < current_.size(); ++i) {
+      if ((first_ + i) % kPrefetchAhead == 0) prefetch(txn, first_ + i);
+      const Operation& operation = current_[i];
       const Status status = operate(txn, operation);
       if (status == Status::kAbort) return status;
       if (status != Status::kOk) {
@@ -95,13 +90,13 @@ class YcsbClient : public Client {
       }
     }
     if (scan_length_ == 0) return Status::kOk;
-    return scan(txn, shared_.space.key_of(scan_from_), scan_length_, operations_[0].field);
+    return scan(txn, shared_.space.key_of(scan_from_), scan_length_, current_[0].field);
   }
 
   // Encodes each operation as a word with its kind, field and row. A scan's length is another word.
   std::span<const std::byte> command() override {
-    command_ = {stamp_, operations_.size(), scan_from_, scan_length_};
-    for (const Operation& operation : operations_) {
+    command_ = {stamp_, current_.size(), scan_from_, scan_length_};
+    for (const Operation& operation : current_) {
       command_.push_back(uint64_t{operation.kind} << kKindShift |
                          uint64_t{operation.field} << kFieldShift | operation.row);
       if (operation.kind == kScan) command_.push_back(operation.length);
@@ -112,6 +107,7 @@ class YcsbClient : public Client {
     CommandWords words(input);
     stamp_ = words.next();
     operations_.resize(std::min<size_t>(words.next(), input.size() / sizeof(uint64_t)));
+    current_ = operations_;
     scan_from_ = words.next();
     scan_length_ = static_cast<uint32_t>(words.next());
     for (Operation& operation : operations_) {
@@ -119,6 +115,7 @@ class YcsbClient : public Client {
       operation.kind = static_cast<Kind>(word >> kKindShift);
       operation.field = static_cast<uint32_t>(word >> kFieldShift & 15);
       operation.row = word & ((uint64_t{1} << kFieldShift) - 1);
+      operation.key = shared_.space.key_of(operation.row);
       if (operation.kind == kScan) operation.length = static_cast<uint32_t>(words.next());
       if (operation.field >= fields_.count) return false;
       // Refuses a command from a foreign log to scan a hash index.
@@ -165,11 +162,31 @@ class YcsbClient : public Client {
                                    : kUpdate;
   }
 
+  // Draws the operations of a transaction.
+  void draw(std::span<Operation> operations) {
+    rows_.move_hot();
+    for (size_t i = 0; i < operations.size(); ++i) {
+      Operation& operation = operations[i];
+      operation.row = draw_distinct(operations.first(i));
+      const uint64_t bits = random_.next();
+      operation.kind = kind_of(bits >> 32);
+      operation.field = static_cast<uint32_t>((bits & 0xffff) * fields_.count >> 16);
+      if (operation.kind == kInsert) {
+        operation.row = shared_.space.inserted(free_.at(inserts_ + drawn_inserts_++), worker_);
+      } else if (operation.kind == kScan) {
+        operation.length = 1 + static_cast<uint32_t>(random_.below(options_.scan_length));
+      }
+    }
+    for (Operation& operation : operations) operation.key = shared_.space.key_of(operation.row);
+  }
+
   // Draws a transaction that updates as many rows as the flag says, which follow each other.
   uint32_t next_long() {
     const uint64_t first = random_.below(options_.records);
     for (uint32_t i = 0; i < long_rows_; ++i) {
-      operations_[i] = {.row = (first + i) % options_.records,
+      const uint64_t row = (first + i) % options_.records;
+      operations_[i] = {.row = row,
+                        .key = shared_.space.key_of(row),
                         .field = static_cast<uint32_t>(random_.below(fields_.count)),
                         .kind = kUpdate};
     }
@@ -178,14 +195,13 @@ class YcsbClient : public Client {
     return kReadWrite;
   }
 
-  // Computes from the input each operation's key and delta (Fields), drawn_inserts_ and updates_.
+  // Computes from the input each operation's delta (Fields), drawn_inserts_ and updates_.
   void complete() {
     Operation* last = nullptr;
     uint64_t sum = 0;
     drawn_inserts_ = 0;
-    for (uint32_t i = 0; i < operations_.size(); ++i) {
-      Operation& operation = operations_[i];
-      operation.key = shared_.space.key_of(operation.row);
+    for (uint32_t i = 0; i < current_.size(); ++i) {
+      Operation& operation = current_[i];
       operation.delta = mix64(stamp_ + i);
       drawn_inserts_ += operation.kind == kInsert;
       if (operation.kind != kUpdate) continue;
@@ -196,14 +212,14 @@ class YcsbClient : public Client {
     if (updates_ && !options_.blind()) last->delta += 1 - sum;
   }
 
-  // Draws a row that differs from the rows of the first `taken` operations. After 64 tries, takes
-  // the next loaded row that none of these operations has, because further draws could take long.
-  uint64_t draw_distinct(uint32_t taken) {
-    LJ_ASSERT_IN_TESTS(taken < options_.records);
+  // Draws a row that differs from the rows of the operations `others`. After 64 tries, takes the
+  // next loaded row that none of these operations has, because further draws could take long.
+  uint64_t draw_distinct(std::span<const Operation> others) {
+    LJ_ASSERT_IN_TESTS(others.size() < options_.records);
     constexpr int kTries = 64;
-    const auto is_taken = [this, taken](uint64_t row) {
+    const auto is_taken = [others](uint64_t row) {
       bool found = false;
-      for (uint32_t i = 0; i < taken; ++i) found |= operations_[i].row == row;
+      for (const Operation& other : others) found |= other.row == row;
       return found;
     };
     uint64_t row = rows_.draw(random_);
@@ -213,12 +229,12 @@ class YcsbClient : public Client {
     return row;
   }
 
-  // Prefetches the rows of the operations from `from` on, if there are two or more.
-  void prefetch(Transaction& txn, uint32_t from) {
+  // Prefetches the rows of the drawn operations from `from` on, if there are two or more.
+  void prefetch(Transaction& txn, size_t from) {
     if (from + 1 >= operations_.size()) return;
     std::array<Key, kPrefetchAhead> keys;
     uint32_t count = 0;
-    for (uint32_t i = from; count < keys.size() && i < operations_.size(); ++i) {
+    for (size_t i = from; count < keys.size() && i < operations_.size(); ++i) {
       keys[count++] = operations_[i].key;
     }
     txn.prefetch(table_, {keys.data(), count});
@@ -289,7 +305,10 @@ class YcsbClient : public Client {
   uint64_t inserts_ = 0;        // rows inserted by the transactions before the current one
   uint64_t drawn_inserts_ = 0;  // rows that the current transaction inserts
 
-  std::vector<Operation> operations_;
+  std::vector<Operation> operations_;  // of the current transaction, and of those drawn with it
+  std::span<Operation> current_;       // of the current transaction
+  size_t first_ = 0;                   // index of its first operation
+  uint32_t drawn_ahead_ = 0;           // transactions that are drawn, and not yet chosen
   std::vector<std::byte> new_row_;
   std::vector<uint64_t> command_;
   uint64_t scan_from_ = 0;    // the first row of the scan at the transaction's end
