@@ -30,8 +30,8 @@ inline void pause() { __builtin_ia32_pause(); }
 #endif
 inline void yield() { sched_yield(); }
 
-// The empty statement keeps the prefetch: g++ 12 takes a function that only prefetches for a function
-// without effects, and removes calls of it.
+// Starts loading a line. The empty statement keeps the prefetch: g++ 12 removes calls of a function
+// that only prefetches, because it takes the function for one without effects.
 inline void prefetch(const void* address) {
   __builtin_prefetch(address);
   asm volatile("");
