@@ -227,6 +227,7 @@ TEST_F(YcsbTest, DrawsTheReadRatioAndTheUpdateKind) {
 TEST_F(YcsbTest, ACommandTakenByAnotherClientDoesAndCountsTheSame) {
   for (const Flags& mix :
        std::vector<Flags>{{{"ycsb_workload", "A"}, {"ycsb_ops", "4"}},
+                          {{"ycsb_workload", "A"}, {"ycsb_ops", "4:3"}},
                           {{"ycsb_workload", "E"}, {"ycsb_ratios", "insert:0.5,scan:0.5"}},
                           {{"ycsb_workload", "poplar-hybrid"}}}) {
     const gflags::FlagSaver saver;

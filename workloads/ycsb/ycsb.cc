@@ -151,7 +151,7 @@ class YcsbClient : public Client {
   static constexpr unsigned kKindShift = 62, kFieldShift = 58;
   static constexpr uint64_t kUpdated = uint64_t{1} << 32;
 
-  // More prefetches at a time would overflow the core's line fill buffers.
+  // Operations whose rows are prefetched together.
   static constexpr uint32_t kPrefetchAhead = 16;
 
   static uint64_t share_of_draws(double ratio) { return static_cast<uint64_t>(ratio * 0x1p32); }
